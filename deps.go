@@ -1,0 +1,37 @@
+//go:build deps
+
+package hapax
+
+import (
+	_ "github.com/HdrHistogram/hdrhistogram-go"
+	_ "github.com/MicahParks/keyfunc/v3"
+	_ "github.com/anishathalye/porcupine"
+	_ "github.com/cockroachdb/pebble/v2"
+	_ "github.com/coder/websocket"
+	_ "github.com/danielgtaylor/huma/v2"
+	_ "github.com/gobwas/ws"
+	_ "github.com/gofrs/flock"
+	_ "github.com/golang-jwt/jwt/v5"
+	_ "github.com/knadh/koanf/parsers/yaml"
+	_ "github.com/knadh/koanf/providers/confmap"
+	_ "github.com/knadh/koanf/providers/env/v2"
+	_ "github.com/knadh/koanf/providers/file"
+	_ "github.com/knadh/koanf/providers/posflag"
+	_ "github.com/knadh/koanf/v2"
+	_ "github.com/lxzan/gws"
+	_ "github.com/ncruces/go-sqlite3"
+	_ "github.com/ncruces/go-sqlite3/driver"
+	_ "github.com/ncruces/go-sqlite3/vfs"
+	_ "github.com/prometheus/client_golang/prometheus"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/schollz/progressbar/v3"
+	_ "github.com/spf13/cobra"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/term"
+	_ "golang.org/x/time/rate"
+	_ "lukechampine.com/blake3"
+	_ "pgregory.net/rapid"
+)

@@ -1,0 +1,9 @@
+// Package room is the pure rule of a room: given a command and the facts about its
+// key and its room it says what becomes of it.
+//
+// It knows no clock, disk, network, lock or logger, and imports the standard library
+// and package idem only. Same facts, same command, same outcome.
+//
+// Read next: Decide (sends), Resume (cursors), then package store, which gathers the facts
+// and applies what was decided in one transaction.
+package room
