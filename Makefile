@@ -1,0 +1,53 @@
+# Two commands do all: `go run ./cmd/hapax serve` runs it, `make test` proves it.
+# Everything here works on Debian 12 with Go 1.26, Node 20 and the package registries; what else it needs it brings.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+# Packages whose tests start goroutines that share memory: run once more under the race detector.
+RACE    := ./internal/engine/... ./internal/fanout/... ./internal/store/... ./internal/wire/... ./internal/serve/... ./client/...
+SEED    ?= 1
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## build ./hapax
+	$(GO) build -o hapax ./cmd/hapax
+
+.PHONY: test
+test: lint unit race wasm mutate ## everything that must be green, as CI runs it
+
+.PHONY: lint
+lint: ## formatting, vet, staticcheck, the rules of the house
+	@files=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$files" ]; then echo "gofmt: $$files"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) mod verify >/dev/null
+	$(GO) test -count=1 -run TestHouse .
+
+.PHONY: unit
+unit: ## all tests: units, conformance, simulation, power cuts, kill -9
+	$(GO) test -timeout 15m ./...
+
+.PHONY: race
+race: ## the tests of concurrent packages under the race detector
+	$(GO) test -race -short -timeout 15m $(RACE)
+
+.PHONY: wasm
+wasm: ## the client's id vectors on js/wasm under Node
+	GOOS=js GOARCH=wasm $(GO) vet ./client/...
+	GOOS=js GOARCH=wasm $(GO) test -exec "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec" ./client/ids/...
+
+.PHONY: replay
+replay: ## run one seed of the simulation again: make replay SEED=42
+	$(GO) test -count=1 -v -run TestReplay ./test/sim -seed $(SEED)
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME (default 30s)
+	@for p in $$(grep -rl --include='*_test.go' 'func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -ho 'func Fuzz[A-Za-z0-9_]*' $$p/*_test.go | cut -d' ' -f2); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-30s} $$p; done; done
