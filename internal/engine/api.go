@@ -5,6 +5,7 @@ import (
 
 	"hapax/internal/idem"
 	"hapax/internal/room"
+	"hapax/internal/store"
 )
 
 // Completion gets the answer to one command.
@@ -47,6 +48,13 @@ type Catchup struct {
 // Cursor is a reader's position; see protocol.Cursor.
 type Cursor = room.Cursor
 
+// Identity names the store and its present history; RoomHead is a room and its state. The wire imports no store, so
+// it knows them by these names.
+type (
+	Identity = store.Identity
+	RoomHead = store.RoomHead
+)
+
 // Rooms is what the wire needs of the engine. *Engine is the implementation.
 type Rooms interface {
 	// Send queues a command. The completion may be called before Send returns only where the engine is down.
@@ -63,4 +71,13 @@ type Rooms interface {
 	Leave(sub Subscriber)
 	// History returns rows below before, rising.
 	History(ctx context.Context, name string, before int64, limit int) (rows []room.Message, more bool, err error)
+	// Read answers a cursor once, as Subscribe would, without joining the live stream (for HTTP).
+	Read(ctx context.Context, name string, c *Cursor, limit int) (Catchup, error)
+	// List returns rooms by rising name (bytes), those after the given one, at most limit.
+	List(ctx context.Context, after string, limit int) ([]RoomHead, error)
+	// Identity is told in each welcome.
+	Identity() Identity
+	// Failed is closed once the store can't go on (a failed commit or sync): from then on every command is answered
+	// Unavailable, and the process is to end so that the store is opened anew.
+	Failed() <-chan struct{}
 }
