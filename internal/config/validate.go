@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Validate tells all that is wrong, joined into one error, or nil.
+func (c *Config) Validate() error {
+	return errors.Join(slices.Concat(c.checkPlaces(), c.checkAuth(), c.checkLimits(), c.checkTimes())...)
+}
+
+type faults []error
+
+func (f *faults) unless(ok bool, format string, args ...any) {
+	if !ok {
+		*f = append(*f, fmt.Errorf(format, args...))
+	}
+}
+
+func (c *Config) checkPlaces() (f faults) {
+	f.unless(c.Data != "" || c.Store == "memory", "data: a folder is needed")
+	f.unless(c.Store == "pebble" || c.Store == "memory", "store: %q is neither pebble nor memory", c.Store)
+	f.checkAddress("listen", c.Listen)
+	if c.Admin.Listen != "" {
+		f.checkAddress("admin.listen", c.Admin.Listen)
+	}
+	for _, o := range c.Origins {
+		u, err := url.Parse(o)
+		f.unless(err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") && (u.Path == "" || u.Path == "/"),
+			"origins: %q is not an origin like https://chat.example", o)
+	}
+	f.unless((c.TLS.Cert == "") == (c.TLS.Key == ""), "tls: cert and key belong together")
+	f.unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level), "log.level: %q is none of debug, info, warn, error", c.Log.Level)
+	f.unless(c.Log.Format == "json" || c.Log.Format == "text", "log.format: %q is neither json nor text", c.Log.Format)
+	return f
+}
+
+func (f *faults) checkAddress(key, address string) {
+	_, _, err := net.SplitHostPort(address)
+	f.unless(err == nil, "%s: %q is not host:port", key, address)
+}
+
+func (c *Config) checkAuth() (f faults) {
+	f.unless(!c.Dev || !c.Auth.Configured(), "dev: signs by its own key; take it away, or the keys under auth")
+	if c.DevMode() {
+		f.unless(Loopback(c.Listen), "listen: %s is reachable from other machines, and no auth is configured: set auth.jwks_url, auth.jwks_file, "+
+			"auth.key_file or auth.secret, or listen on 127.0.0.1", c.Listen)
+	}
+	f.unless(c.Auth.Secret == "" || len(c.Auth.Secret) >= 32, "auth.secret: %d bytes; HS256 needs 32 at least", len(c.Auth.Secret))
+	f.unless(c.Auth.Secret == "" || c.Auth.KeyFile == "", "auth: secret and key_file are two places for one key; give one")
+	f.unless(len(c.Auth.Algorithms) > 0, "auth.algorithms: none is accepted")
+	for _, a := range c.Auth.Algorithms {
+		f.unless(slices.Contains([]string{"HS256", "RS256", "ES256", "EdDSA"}, a), "auth.algorithms: %q is none of HS256, RS256, ES256, EdDSA", a)
+	}
+	if c.Auth.JWKSURL != "" {
+		u, err := url.Parse(c.Auth.JWKSURL)
+		f.unless(err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http"), "auth.jwks_url: not an http or https address")
+	}
+	return f
+}
+
+// DevMode tells whether the server signs for itself: asked for, or no auth is configured.
+func (c *Config) DevMode() bool { return c.Dev || !c.Auth.Configured() }
+
+// Loopback tells whether an address host:port can be reached from this machine only.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+func (c *Config) checkLimits() (f faults) {
+	for _, l := range []struct {
+		key      string
+		value    int
+		min, max int
+	}{
+		{"limits.connections", c.Limits.Connections, 1, 10_000_000},
+		{"limits.connections_per_second", c.Limits.ConnectionsPerSecond, 1, 1_000_000},
+		{"limits.connections_burst", c.Limits.ConnectionsBurst, 1, 1_000_000},
+		{"limits.subscriptions", c.Limits.Subscriptions, 1, 1_000_000},
+		{"limits.in_flight", c.Limits.InFlight, 1, 100_000},
+		// A delta of 1 MiB, each byte of it escaped as six, must fit, or nobody could catch up.
+		{"limits.outbound", c.Limits.Outbound, 8 << 20, 1 << 30},
+		{"limits.header", c.Limits.Header, 4 << 10, 1 << 20},
+		{"limits.requests", c.Limits.Requests, 1, 1_000_000},
+		{"rate.burst", c.Rate.Burst, 1, 1_000_000_000},
+	} {
+		f.unless(l.value >= l.min && l.value <= l.max, "%s: %d is not within %d to %d", l.key, l.value, l.min, l.max)
+	}
+	f.unless(c.Rate.Sends > 0, "rate.sends: %g a second would let nobody send", c.Rate.Sends)
+	f.unless(c.Retention.ResultRows >= 0, "retention.result_rows: %d is below 0", c.Retention.ResultRows)
+	f.unless(c.Retention.JournalRows >= 0, "retention.journal_rows: %d is below 0", c.Retention.JournalRows)
+	return f
+}
+
+func (c *Config) checkTimes() (f faults) {
+	const day = 24 * time.Hour
+	for _, t := range []struct {
+		key             string
+		value, min, max time.Duration
+	}{
+		{"timeouts.hello", c.Timeouts.Hello, 10 * time.Millisecond, time.Hour},
+		{"timeouts.header", c.Timeouts.Header, 10 * time.Millisecond, time.Hour},
+		{"timeouts.body", c.Timeouts.Body, 10 * time.Millisecond, time.Hour},
+		{"timeouts.write", c.Timeouts.Write, 10 * time.Millisecond, time.Hour},
+		// Clients ping every 25 s and wait 10 s for an answer; less would cut the living.
+		{"timeouts.idle", c.Timeouts.Idle, 40 * time.Second, day},
+		{"timeouts.send", c.Timeouts.Send, 10 * time.Millisecond, time.Hour},
+		{"drain.spread", c.Drain.Spread, 0, time.Hour},
+		{"drain.wait", c.Drain.Wait, 0, time.Hour},
+		{"drain.grace", c.Drain.Grace, 0, time.Hour},
+		{"retention.results", c.Retention.Results, time.Second, 3650 * day},
+		{"retention.journal_age", c.Retention.JournalAge, 0, 36500 * day},
+		{"retention.every", c.Retention.Every, time.Second, day},
+	} {
+		f.unless(t.value >= t.min && t.value <= t.max, "%s: %s is not within %s to %s", t.key, t.value, t.min, t.max)
+	}
+	return f
+}
