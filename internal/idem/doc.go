@@ -3,5 +3,5 @@
 //
 // It knows no clock, disk, network or lock, and imports the standard library only.
 // Invariant: the parts of a key are never joined into one string.
-// Read next: package room, which judges a send by these.
+// Read next: judge.go, then package room, which judges a send by these.
 package idem

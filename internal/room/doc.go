@@ -4,6 +4,9 @@
 // It knows no clock, disk, network, lock or logger, and imports the standard library
 // and package idem only. Same facts, same command, same outcome.
 //
-// Read next: Decide (sends), Resume (cursors), then package store, which gathers the facts
+// Invariants: a known key answers with its first result, whatever else holds; a delta is given only from a cursor
+// whose row is this history's own, with nothing missing after it.
+//
+// Read next: decide.go (sends and status), resume.go (cursors), then package store, which gathers the facts
 // and applies what was decided in one transaction.
 package room

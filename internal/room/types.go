@@ -43,31 +43,6 @@ type Facts struct {
 	FollowsHeld bool        // the row named by Follows is stored, or stands ahead of this one in the same commit
 }
 
-// Kind says what becomes of a send.
-type Kind uint8
-
-// The kinds of outcome. The zero Kind is no outcome.
-const (
-	_              Kind = iota
-	Accepted            // stored as a new row
-	Duplicate           // the key is known, same content: the first result
-	Conflict            // the key is known, other content; Result names the original
-	OutcomeUnknown      // too old to be judged; nothing stored
-	OutOfOrder          // the row it follows isn't there; nothing stored
-	RateLimited         // over the sender's rate; nothing stored
-	InProgress          // still being decided; nothing known
-	Unavailable         // the store can't answer; nothing promised
-	NotFound            // status only: no result of that key
-	Full                // the room's seq is exhausted; nothing stored
-)
-
-// Outcome is the answer to a command.
-type Outcome struct {
-	Kind         Kind
-	Result       idem.Result // of Accepted, Duplicate, Conflict
-	RetryAfterMs int64       // of RateLimited, Unavailable; 0 where unsaid
-}
-
 // Cursor is a reader's position in a room: all up to After, whose row is MessageID, in the history Epoch.
 type Cursor struct {
 	Epoch     string
