@@ -19,3 +19,18 @@ var DefaultLimits = Limits{
 	Text: 16 << 10, Data: 64 << 10, Frame: 256 << 10, Room: 128, ClientID: 128, Ref: 64,
 	SnapshotRows: 200, DeltaRows: 500, DeltaBytes: 1 << 20, PageRows: 200,
 }
+
+// members pairs each limit with its name on the wire, in the order in which they are written.
+func (l *Limits) members() []struct {
+	name  string
+	value *int
+} {
+	return []struct {
+		name  string
+		value *int
+	}{
+		{"text", &l.Text}, {"data", &l.Data}, {"frame", &l.Frame}, {"room", &l.Room}, {"clientId", &l.ClientID},
+		{"ref", &l.Ref}, {"snapshotRows", &l.SnapshotRows}, {"deltaRows", &l.DeltaRows},
+		{"deltaBytes", &l.DeltaBytes}, {"pageRows", &l.PageRows},
+	}
+}
