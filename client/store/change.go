@@ -5,22 +5,24 @@ import "hapax/protocol"
 // Change is what a drainer may do in Apply: Step, Confirm, Rows or Snapshot.
 type Change interface{ change() }
 
-// Step moves one outbox row. It is applied only if the row is there with Revision.
+// Step moves one outbox row. It is applied only if the row is there with Revision, and is Queued or Sending: rows that
+// stepped aside move by Retry, Discard, Confirm and Evict alone.
 type Step struct {
 	Position int64
 	Revision int64 // as read; the row then has Revision + 1
 	To       State
 	// Schedule replaces the row's: as of the attempt where To is Sending, as it was before where an outcome was no attempt.
 	Schedule
-	// FirstSentAt is noted if the row has none yet, and ignored else: the first stays. It is needed (more than 0) where To
-	// is Sending and the row has none.
+	// FirstSentAt (server time) is needed, more than 0, where To is Sending: it is noted if the row has none yet, and
+	// ignored else, as the first stays. In other steps it is ignored.
 	FirstSentAt int64
 	Reason      string // needed where To is Parked; in Queued it says that the row is held
 	AsideAt     int64  // server time; needed where To is Parked or Uncertain, 0 else
 }
 
 // Confirm is an ack. The row of its key, in whatever state, is deleted and its body stored as a message with the seq, in
-// one transaction. Without such a row nothing happens. The cursor doesn't move, and a message already held stays as it is.
+// one transaction. Without such a row nothing happens. The cursor doesn't move. A message that is held
+// already (same MessageID, or same epoch and seq) stays as it is.
 type Confirm struct {
 	Key
 	Epoch     string
@@ -29,16 +31,13 @@ type Confirm struct {
 	At        int64
 }
 
-// Own is what the drainer says of a message of this actor's own, so that the store can settle the outbox row of its
-// ClientMessageID: with the same fingerprint as by an ack, with another it is parked with the reason "id_conflict".
-type Own struct {
-	Fingerprint string
-}
-
 // Arrived is a message as it came from the server.
 type Arrived struct {
 	protocol.Message
-	Own *Own // set for messages with a ClientMessageID, which only the author gets
+	// Fingerprint is set where the message has a ClientMessageID, which only its author gets: the drainer computes it from the
+	// content. The outbox row of that key is settled with it: by an equal one as by an ack, by another the row is
+	// parked with ReasonConflict.
+	Fingerprint string
 }
 
 // Rows are the rows that move a room's cursor forward: one live, or those of a delta. Applied only if the room's cursor
@@ -50,8 +49,8 @@ type Rows struct {
 	Now      int64 // server time, for rows parked by a conflict
 }
 
-// Snapshot replaces a room's view, cursor and messages together. Messages that the old view held in the same epoch under the
-// same messageId keep their position; those that an ack stored beyond the new head stay.
+// Snapshot replaces a room's view, cursor and messages together. Messages that the old view held too (by MessageID, which
+// is never given twice) keep their position; those of its epoch that an ack stored beyond the new head stay.
 type Snapshot struct {
 	Room     string
 	Cursor   protocol.Cursor

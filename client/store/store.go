@@ -98,7 +98,7 @@ type Store interface {
 
 	// Add stores new rows in their order in one transaction, giving them rising positions, and returns an Added for
 	// each. Entries with a State of Sending need the caller's fence (ErrFenced: add them as Queued); others take fence 0.
-	// An entry that ids.Check or the store's bounds refuse fails the call with ErrBadChange, nothing stored.
+	// An entry that Entry.Check refuses fails the call with ErrBadChange, nothing stored.
 	Add(ctx context.Context, fence int64, entries []Entry) ([]Added, error)
 	// List returns rows without bodies, by rising position, those after the given one, at most limit.
 	List(ctx context.Context, after int64, limit int) ([]Row, error)
@@ -116,8 +116,9 @@ type Store interface {
 
 	// Cancel removes a row that was never sent; one with FirstSentAt: ErrMayHaveBeenSent. It returns the row removed.
 	Cancel(ctx context.Context, k Key) (Row, error)
-	// Retry puts a parked, uncertain or held row back to Queued, due now, same id, attempts 0, no reason. An uncertain
-	// row gets FirstSentAt = sentAt (server time, more than 0): the app accepts a possible second copy. ErrInFlight for a row being sent.
+	// Retry puts a parked, uncertain, held or waiting row to Queued, due now, same id, attempts 0, no reason. An uncertain
+	// row gets FirstSentAt = sentAt (server time, more than 0, else ErrBadChange): the app accepts a possible second copy.
+	// ErrInFlight for a row being sent.
 	Retry(ctx context.Context, k Key, sentAt int64) (Row, error)
 	// Discard removes a row in whatever state, also one that may have been accepted. It returns the row removed.
 	Discard(ctx context.Context, k Key) (Row, error)
@@ -143,8 +144,8 @@ type Store interface {
 	Rooms(ctx context.Context) ([]Room, error)
 	// Feed returns messages of a room (of all, for "") with a position after the given one, rising, at most limit.
 	Feed(ctx context.Context, room string, after int64, limit int) ([]Message, error)
-	// View returns the last messages of a room with a seq below before, by rising seq, at most limit; also those that an
-	// ack stored ahead of the cursor.
+	// View returns the last messages of a room with a seq below before (0: the last of all), by rising seq, at most limit;
+	// also those that an ack stored ahead of the cursor.
 	View(ctx context.Context, room string, before int64, limit int) ([]Message, error)
 	// Forget drops a room's cursor together with its messages, never one without the other. Outbox rows stay.
 	Forget(ctx context.Context, room string) error
@@ -167,3 +168,6 @@ type Message struct {
 	Position int64 // in this store's Feed; 0 while only an ack has told of it
 	protocol.Message
 }
+
+// Version is the schema version that this SDK reads and writes.
+const Version = 2
