@@ -71,6 +71,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(
+		newHealth(),
 		newVersion(),
 	)
 	return root
