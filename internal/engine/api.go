@@ -15,13 +15,20 @@ type Completion interface {
 	Complete(room.Outcome)
 }
 
-// Subscriber is a connection as the engine sees it. Its methods must not block: they append to a bounded buffer;
-// a subscriber whose buffer is full closes itself (slow_reader).
+// Flusher is what a Completion may be besides: it names the connection that is to be flushed after the commit's answers
+// and rows have been handed over. Connections are compared by ==, so let them be pointers.
+type Flusher interface {
+	Flusher() Subscriber // nil: none
+}
+
+// Subscriber is a connection as the engine sees it. Its methods must not block nor call the engine: they append to a bounded
+// buffer; a subscriber whose buffer is full closes itself (slow_reader) from another goroutine. Subscribers are map keys
+// and compared by ==, so let them be pointers.
 type Subscriber interface {
 	// Actor decides which copy of a row it gets.
 	Actor() string
 	// Rows hands over live rows of a room in the order of seq. The encoded forms are shared by all subscribers and
-	// must not be changed.
+	// must not be changed, nor rows kept.
 	Rows(name string, rows []Row)
 	// Flush is called once after a commit's completions and rows have been handed over, if anything was.
 	Flush()
@@ -57,13 +64,16 @@ type (
 
 // Rooms is what the wire needs of the engine. *Engine is the implementation.
 type Rooms interface {
-	// Send queues a command. The completion may be called before Send returns only where the engine is down.
+	// Send queues a command. The completion is called before Send returns only where the command isn't queued: the queue is full
+	// or draining, the store is down, the actor is over its look-ups.
 	Send(cmd room.Command, done Completion)
-	// Status looks a key up: Duplicate (with the result), NotFound, OutcomeUnknown, RateLimited, Unavailable.
+	// Status looks a key up: Duplicate (with the result), NotFound, OutcomeUnknown, RateLimited, Unavailable, or InProgress
+	// where a send of that key is under way and isn't decided in time.
 	Status(ctx context.Context, key idem.Key, sentAt int64) room.Outcome
 	// Subscribe answers a cursor (nil: none) and, unless Catchup.More, joins the live stream in the same step: deliver
 	// is called with the answer exactly once before any row of the room reaches sub. A second Subscribe of the same room
-	// stops its live rows first.
+	// stops its live rows first. limit bounds a snapshot's rows; below 0: the most. After an error (ErrUnavailable, ErrBehind,
+	// ErrUnsubscribed, ctx's) sub isn't subscribed, and deliver wasn't called.
 	Subscribe(ctx context.Context, sub Subscriber, name string, c *Cursor, limit int, deliver func(Catchup)) error
 	// Unsubscribe stops live rows. After it returns no row of the room reaches sub.
 	Unsubscribe(sub Subscriber, name string)

@@ -15,6 +15,7 @@ var (
 	ErrLocked = errors.New("store: in use by another process")
 	ErrNewer  = errors.New("store: written by a newer version")
 	ErrDamage = errors.New("store: damaged")
+	ErrAgain  = errors.New("store: the commit failed, the store goes on") // nothing may be acknowledged; later commits may succeed
 )
 
 // Identity names a store and its present history.
