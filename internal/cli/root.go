@@ -73,6 +73,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(
 		newHealth(),
 		newVersion(),
+		newSettle(),
 	)
 	return root
 }
