@@ -38,7 +38,7 @@ func readEvents(src io.Reader, keys *keyTable) (*events, error) {
 	free := make(chan *task, 3*workers)
 	unparsed, ordered := make(chan *task, cap(free)), make(chan *task, cap(free))
 	for range cap(free) {
-		free <- &task{buf: make([]byte, 0, chunkSize), parsed: make(chan struct{}, 1)}
+		free <- &task{parsed: make(chan struct{}, 1)}
 	}
 	var readErr error
 	go func() {
@@ -73,6 +73,9 @@ func dealChunks(src io.Reader, free <-chan *task, unparsed, ordered chan<- *task
 	in := chunker{src: src}
 	for {
 		t := <-free
+		if t.buf == nil {
+			t.buf = make([]byte, 0, chunkSize)
+		}
 		chunk, err := in.next(t.buf)
 		if err != nil {
 			return fileError(eventsFile, err)

@@ -8,7 +8,7 @@ import (
 
 const (
 	maxLine   = 65_536  // bytes of a line without mark and line end (docs/spec/contract.md, section 1)
-	chunkSize = 1 << 20 // bytes read at once: large enough to hide the cost of a hand-over, small enough for caches
+	chunkSize = 1 << 18 // bytes read at once: large enough to hide the cost of a hand-over, small enough for caches
 	keptLine  = 70_000  // bytes kept of a line that fills a whole chunk: enough to see that it's over maxLine
 )
 
