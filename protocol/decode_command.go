@@ -11,9 +11,8 @@ func DecodeCommand(frame []byte, l *Limits) (Command, *Problem) {
 	if len(frame) > l.Frame {
 		return Command{}, refuse(TooLarge, "a frame has at most %d bytes", l.Frame)
 	}
-	p := scanner{s: string(frame)}
+	r := reader{scanner: scanner{s: string(frame)}}
 	c := Command{Limit: -1}
-	r := reader{scanner: &p}
 	r.readCommand(&c)
 	problem := r.document()
 	if problem == nil {
@@ -83,14 +82,14 @@ func (r *reader) readCommand(c *Command) {
 func (r *reader) cursor(f field) *Cursor {
 	c := new(Cursor)
 	has := 0
-	r.object(f, func(inner *reader, name string) bool {
+	r.small(f, func(name string) bool {
 		switch name {
 		case "epoch":
-			inner.string(fEpoch, &c.Epoch)
+			r.string(fEpoch, &c.Epoch)
 		case "after":
-			inner.int(fSeq, &c.After)
+			r.int(fSeq, &c.After)
 		case "messageId":
-			inner.string(fMessageID, &c.MessageID)
+			r.string(fMessageID, &c.MessageID)
 		default:
 			return false
 		}

@@ -1,15 +1,14 @@
 package protocol
 
-import "slices"
+import "fmt"
 
 // DecodeEvent reads one frame from a server, as strictly as DecodeCommand. A frame of a type that version 1 doesn't
 // know gives an Event with nothing but its Type and Ref, for which Known is false: it moves nothing.
 //
 // The event keeps nothing of frame; its strings share one copy of it. The caller bounds the size of a frame.
 func DecodeEvent(frame []byte) (Event, *Problem) {
-	p := scanner{s: string(frame)}
+	r := reader{scanner: scanner{s: string(frame)}}
 	var e Event
-	r := reader{scanner: &p}
 	r.readEvent(&e)
 	if problem := r.document(); problem != nil {
 		return Event{}, problem
@@ -96,11 +95,11 @@ func (r *reader) readWelcomeMember(f field, e *Event) {
 		e.Limits = r.limits(f)
 	case fDedupe:
 		e.Retention = -1
-		r.object(f, func(inner *reader, name string) bool {
+		r.small(f, func(name string) bool {
 			if name != "retentionMs" {
 				return false
 			}
-			inner.int(fSeq, &e.Retention)
+			r.int(fSeq, &e.Retention)
 			return true
 		})
 	case fMessage:
@@ -113,11 +112,11 @@ func (r *reader) readWelcomeMember(f field, e *Event) {
 // limits reads those that the server announces; one that it doesn't name is version 1's own.
 func (r *reader) limits(f field) *Limits {
 	l := DefaultLimits
-	r.object(f, func(inner *reader, name string) bool {
+	r.small(f, func(name string) bool {
 		for _, m := range l.members() {
 			if m.name == name {
 				var v int64
-				inner.int(fSeq, &v)
+				r.int(fSeq, &v)
 				*m.value = int(v)
 				return true
 			}
@@ -155,29 +154,40 @@ func (r *reader) rows(f field, e *Event) {
 		r.mismatch(f)
 		return
 	}
-	r.i++
+	outer := r.enter()
+	fault := ""
 	for n := 0; r.next(']', n); n++ {
-		if r.peek() != '{' {
-			r.note(f, "messages[%d] must be an object", n)
-			r.skip()
-			continue
-		}
-		r.i++
-		var m Message
-		row := reader{scanner: r.scanner}
-		for {
-			g, ok := row.member()
-			if !ok {
-				break
-			}
-			if !row.readRowMember(g, &m) {
-				row.skip()
-			}
-		}
-		if problem := row.check(rowShape); problem != nil {
-			r.note(f, "messages[%d]: %s", n, problem.Message)
+		m, why := r.row()
+		if why != "" && fault == "" {
+			fault = fmt.Sprintf("messages[%d]: %s", n, why)
 		}
 		e.Messages = append(e.Messages, m)
 	}
-	e.Messages = slices.Clip(e.Messages)
+	r.leave(outer)
+	if fault != "" {
+		r.note(f, "%s", fault)
+	}
+}
+
+// row reads one row, and says what is wrong with it.
+func (r *reader) row() (m Message, why string) {
+	if r.peek() != '{' {
+		r.skip()
+		return m, "must be an object"
+	}
+	outer := r.enter()
+	defer r.leave(outer)
+	for {
+		f, ok := r.member()
+		if !ok {
+			break
+		}
+		if !r.readRowMember(f, &m) {
+			r.skip()
+		}
+	}
+	if problem := r.check(rowShape); problem != nil {
+		why = problem.Message
+	}
+	return m, why
 }

@@ -5,9 +5,9 @@
 // It owns the bytes and nothing else: no clock, no network, no store. It imports
 // the standard library only, so that a client can be built from it alone.
 //
-// Invariant: what Decode accepts, Encode writes back as an equal frame, and two
+// Invariant: what is decoded is written back as an equal frame, and two
 // contents that differ only in what the server ignores have one fingerprint.
 //
-// Read next: frames.go (the frames), codes.go (what can go wrong and what to do
-// about it), fingerprint.go (what makes two sends the same).
+// Read next: frames.go (the frames), decode_command.go (a frame's way in), codes.go (what can go wrong and what to do
+// about it), fingerprint.go (what makes two sends the same). testdata/vectors holds the cases that every SDK passes.
 package protocol

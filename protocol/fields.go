@@ -40,6 +40,7 @@ const (
 	fMessage
 	fRetryable
 	fRetryAfter
+	fDetail
 	fieldCount
 )
 
@@ -70,6 +71,7 @@ var fieldTable = [fieldCount]struct {
 	fHead: {"head", kindInteger}, fHeadID: {"headId", kindString}, fMessages: {"messages", kindArray},
 	fMore: {"more", kindBool}, fReason: {"reason", kindString}, fCode: {"code", kindString},
 	fMessage: {"message", kindString}, fRetryable: {"retryable", kindBool}, fRetryAfter: {"retryAfterMs", kindInteger},
+	fDetail: {"detail", kindString},
 }
 
 // fieldsByLength finds names by their length, which few share, without hashing.
@@ -129,6 +131,9 @@ var commandShapes = map[string]shape{
 
 // bodyShape is that of a POSTed message; the room stands in the path and the id in a header.
 var bodyShape = shape{setOf(fText), setOf(fData, fSentAt, fFollows)}
+
+// problemShape is that of a problem document, but for `type`, `title` and `status`, which the code says too.
+var problemShape = shape{setOf(fCode, fRetryable), setOf(fDetail, fRetryAfter, fClientMessageID, fRoom, fMessageID)}
 
 var eventShapes = map[string]shape{
 	TypeWelcome:      {setOf(fType, fSession, fActor, fServer, fEpoch, fServerTime, fLimits, fDedupe), setOf(fRef)},

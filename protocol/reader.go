@@ -9,7 +9,12 @@ import (
 // reader reads the members of one object. A value of the wrong kind is noted and stepped over: whether it matters shows
 // when the frame's type is known, and the ref may still come.
 type reader struct {
-	*scanner
+	scanner
+	object
+}
+
+// object is how far the reading of one object has come.
+type object struct {
 	n      int
 	seen   fields
 	wrong  fields              // of the wrong kind
@@ -113,32 +118,40 @@ func (r *reader) data(dst *[]byte) {
 	release(b)
 }
 
-// object reads a small object: read is called at each member's value, and says false for one that it doesn't know.
-func (r *reader) object(f field, read func(inner *reader, name string) bool) {
+// enter starts on an object or array inside of the one being read; leave goes back to that.
+func (r *reader) enter() (outer object) {
+	r.i++
+	outer, r.object = r.object, object{}
+	return outer
+}
+
+func (r *reader) leave(outer object) { r.object = outer }
+
+// small reads a small object: read is called at each member's value, and says false for one that it doesn't know.
+func (r *reader) small(f field, read func(name string) bool) {
 	if r.peek() != '{' {
 		r.mismatch(f)
 		return
 	}
-	r.i++
-	// inner goes to a function that isn't known here, and so onto the heap. With a scanner of its own it doesn't take
-	// the frame's there, which would cost every send an allocation.
-	own := *r.scanner
-	defer func() { *r.scanner = own }()
-	inner := reader{scanner: &own}
+	outer := r.enter()
+	bad := ""
 	names := make(map[string]struct{})
-	for ; inner.next('}', inner.n); inner.n++ {
-		name := inner.name()
+	for ; r.next('}', r.n); r.n++ {
+		name := r.name()
 		if _, twice := names[name]; twice {
-			inner.fail("member %q stands twice", name)
+			r.fail("member %q stands twice", name)
 		}
 		names[name] = struct{}{}
-		before := inner.wrong
-		if !inner.failed() && !read(&inner, name) {
-			inner.skip()
+		if !r.failed() && !read(name) {
+			r.skip()
 		}
-		if inner.wrong != before {
-			r.note(f, "%s.%s is of the wrong kind", fieldTable[f].name, name)
+		if r.wrong != 0 && bad == "" {
+			bad = name
 		}
+	}
+	r.leave(outer)
+	if bad != "" {
+		r.note(f, "%s.%s is of the wrong kind", fieldTable[f].name, bad)
 	}
 }
 
