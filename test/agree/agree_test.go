@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const probeScript = "../../probe/probe.mjs"
@@ -18,31 +20,19 @@ var (
 
 const atOnce = 500 // scenarios on disk at a time
 
-// TestAuditAndProbeAgree compares the two on random scenarios; what parts them is shrunk and shown.
-func TestAuditAndProbeAgree(t *testing.T) {
+// TestThreeReadingsAgree compares the three on random scenarios; what parts them is shrunk and shown.
+func TestThreeReadingsAgree(t *testing.T) {
 	aim := map[string]int{}
 	for done := 0; done < *scenarios; done += atOnce {
-		n := min(atOnce, *scenarios-done)
 		root := t.TempDir()
-		dirs := make([]string, n)
-		for i := range dirs {
-			dirs[i] = filepath.Join(root, fmt.Sprint(i))
-			if err := Generate(*firstSeed + uint64(done+i)).Write(dirs[i]); err != nil {
-				t.Fatal(err)
-			}
+		all := make([]Scenario, min(atOnce, *scenarios-done))
+		for i := range all {
+			all[i] = Generate(*firstSeed + uint64(done+i))
 		}
-		probed, err := ByProbe(probeScript, dirs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, dir := range dirs {
-			audited, err := ByAudit(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			note(aim, audited)
-			if audited != probed[i] {
-				t.Fatal(explain(t, Generate(*firstSeed+uint64(done+i))))
+		for i, three := range readAll(t, root, all) {
+			note(aim, three.audit)
+			if three.parted() {
+				t.Fatal(explain(t, all[i]))
 			}
 		}
 		if err := os.RemoveAll(root); err != nil {
@@ -85,33 +75,85 @@ func note(aim map[string]int, r Reading) {
 	}
 }
 
-func readBoth(t *testing.T, s Scenario) (audited, probed Reading) {
+// threeReadings of one folder, and what health says once it is settled.
+type threeReadings struct {
+	audit, probe, settlement Reading
+	healthStatus             int
+	healthLine               string
+}
+
+// parted tells whether the readings differ, or health isn't what it must be of a right report.
+func (three *threeReadings) parted() bool {
+	settled := three.audit
+	settled.Fault = "" // the settlement names it for people only
+	if three.audit != three.probe || settled != three.settlement {
+		return true
+	}
+	status, line := wantHealth(three.audit)
+	if status == 3 { // the reason is the audit's own
+		return three.healthStatus != 3 || !strings.HasPrefix(three.healthLine, line)
+	}
+	return three.healthStatus != status || three.healthLine != line
+}
+
+// wantHealth is what health must say of a folder whose report is right.
+func wantHealth(r Reading) (status int, line string) {
+	malformed := strings.Count(r.Malformed, "\n")
+	switch {
+	case r.Status == 3:
+		return 3, `{"checks":0,"degraded":true,"issues":["contract:`
+	case r.Report == "":
+		return 2, fmt.Sprintf(`{"checks":0,"degraded":true,"issues":["%s"],"rc":2}`+"\n", r.Fault)
+	case malformed > 0:
+		return 2, fmt.Sprintf(`{"checks":8,"degraded":true,"issues":["malformed:%d"],"rc":2}`+"\n", malformed)
+	}
+	return 0, `{"checks":8,"degraded":false,"issues":[],"rc":0}` + "\n"
+}
+
+// readAll writes the scenarios and has each read by all; several at a time, since they wait for the disk most.
+func readAll(t *testing.T, root string, all []Scenario) []threeReadings {
 	t.Helper()
-	dir := t.TempDir()
-	if err := s.Write(dir); err != nil {
-		t.Fatal(err)
+	dirs := make([]string, len(all))
+	for i := range all {
+		dirs[i] = filepath.Join(root, fmt.Sprint(i))
+		if err := all[i].Write(dirs[i]); err != nil {
+			t.Fatal(err)
+		}
 	}
-	audited, err := ByAudit(dir)
+	probed, err := ByProbe(probeScript, dirs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := ByProbe(probeScript, []string{dir})
-	if err != nil {
+	readings := make([]threeReadings, len(all))
+	var group errgroup.Group
+	group.SetLimit(8)
+	for i, dir := range dirs {
+		group.Go(func() (err error) {
+			three := &readings[i]
+			three.probe = probed[i]
+			if three.audit, err = ByAudit(dir); err != nil {
+				return err
+			}
+			three.settlement, err = BySettlement(dir)
+			three.healthStatus, three.healthLine = HealthOf(dir)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	return audited, all[0]
+	return readings
 }
 
 func explain(t *testing.T, s Scenario) string {
 	t.Helper()
 	s = Shrink(s, func(smaller Scenario) bool {
-		audited, probed := readBoth(t, smaller)
-		return audited != probed
+		return readAll(t, t.TempDir(), []Scenario{smaller})[0].parted()
 	})
-	audited, probed := readBoth(t, s)
+	three := readAll(t, t.TempDir(), []Scenario{s})[0]
 	text := ""
 	for name, file := range s {
 		text += fmt.Sprintf("%s: %q\n", name, file)
 	}
-	return fmt.Sprintf("%saudit: %+v\nprobe: %+v", text, audited, probed)
+	return fmt.Sprintf("%saudit: %+v\nprobe: %+v\nsettlement: %+v\nhealth: %s", text, three.audit, three.probe, three.settlement, three.healthLine)
 }

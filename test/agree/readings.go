@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"hapax/internal/audit"
+	"hapax/internal/cli"
 )
 
 // Reading is what one implementation makes of a folder.
@@ -59,6 +61,38 @@ func ByAudit(dir string) (Reading, error) {
 		r.Status = 2
 	}
 	return r, nil
+}
+
+// BySettlement settles a folder by `hapax settle` and reads what it left there.
+func BySettlement(dir string) (r Reading, err error) {
+	var stdout, stderr strings.Builder
+	r.Status = cli.Main([]string{"settle", "--in", dir}, strings.NewReader(""), &stdout, &stderr)
+	if r.Status != 0 && r.Status != 2 && r.Status != 3 {
+		return r, fmt.Errorf("settle: status %d: %s", r.Status, stderr.String())
+	}
+	if r.Report, err = readIfThere(filepath.Join(dir, "report.json")); err != nil {
+		return r, err
+	}
+	if r.Report == "" {
+		return r, nil // no list either: what is left of it is the run's own affair
+	}
+	r.Malformed, err = readIfThere(filepath.Join(dir, "malformed.tsv"))
+	return r, err
+}
+
+func readIfThere(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(text), err
+}
+
+// HealthOf runs `hapax health` and gives its status and its line.
+func HealthOf(dir string) (status int, line string) {
+	var stdout, stderr strings.Builder
+	status = cli.Main([]string{"health", "--in", dir}, strings.NewReader(""), &stdout, &stderr)
+	return status, stdout.String()
 }
 
 // ByProbe reads folders by a probe script, all in one run of Node.
