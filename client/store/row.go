@@ -42,7 +42,7 @@ type Schedule struct {
 // Body is what a row says.
 type Body struct {
 	Text string
-	Data []byte // canonical JSON, nil where there is none
+	Data []byte // canonical JSON; nil, or empty, where there is none
 }
 
 // Row is an outbox row without its body.

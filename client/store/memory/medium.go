@@ -137,4 +137,9 @@ func (m *Medium) remove(r store.Row) {
 	delete(m.keys, r.Key)
 }
 
-func clone(b store.Body) store.Body { return store.Body{Text: b.Text, Data: bytes.Clone(b.Data)} }
+func clone(b store.Body) store.Body {
+	if len(b.Data) == 0 {
+		return store.Body{Text: b.Text}
+	}
+	return store.Body{Text: b.Text, Data: bytes.Clone(b.Data)}
+}

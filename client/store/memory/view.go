@@ -61,7 +61,7 @@ func (m *Medium) drop(v *view, o *store.Message) {
 
 // put stores a message in the place of one with the same messageId and of one with the same epoch and seq.
 func (m *Medium) put(v *view, msg store.Message) {
-	msg.Data = bytes.Clone(msg.Data)
+	msg.Data = clone(store.Body{Data: msg.Data}).Data
 	if o := v.byID[msg.MessageID]; o != nil {
 		m.drop(v, o)
 	}

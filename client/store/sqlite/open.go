@@ -1,0 +1,260 @@
+//go:build !js
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/ncruces/go-sqlite3"
+
+	"hapax/client/ids"
+	"hapax/client/store"
+)
+
+// busyTimeout is how long a transaction waits for that of another process. Transactions take milliseconds.
+const busyTimeout = 10 * time.Second
+
+// smallTables are checked whole at each opening. messages may be large, and can be fetched again.
+var smallTables = []string{"meta", "outbox", "cursors", "marks"}
+
+// Options of a store.
+type Options struct {
+	Limits store.Limits
+	Key    []byte // 32 bytes: bodies are sealed with it (see the package's doc); nil: they are not
+
+	vfs    string // tests: the name of a VFS
+	pragma string // tests: run after ours
+	lock   locker // tests: in place of the file
+	last   int    // tests: the version to stop at
+}
+
+// locker is the drainer's lock. The kernel frees that of a dead process.
+type locker interface {
+	TryLock() (bool, error)
+	Unlock() error
+}
+
+// Store is one handle on a file. It implements store.Store.
+type Store struct {
+	limits store.Limits
+	device ids.Device
+	report store.Report
+	seal   *sealer
+
+	mu     sync.Mutex
+	db     *db
+	lock   locker
+	sealed bool // the store is known to be sealed with this handle's key
+	closed bool
+	fence  int64 // the fence under which this handle drains, 0 if it doesn't
+	seen   int64 // data_version as of the last Changed
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the store at a path, made where there is none. Errors: store.ErrCorrupt for a file that isn't a readable store, store.ErrIncompatible
+// for one of a newer version, store.ErrWrongKey; others mean that the machine failed. None of them changes the file.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := &Store{limits: o.Limits.OrDefault()}
+	path, err := s.connect(path, o)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	if err := s.prepare(o); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), s.db.close())
+	}
+	return s, nil
+}
+
+// connect opens the file, and changes nothing in it.
+func (s *Store) connect(path string, o Options) (string, error) {
+	if path == "" {
+		return path, errors.New("no path")
+	}
+	var err error
+	if o.Key != nil {
+		if s.seal, err = newSealer(o.Key); err != nil {
+			return path, err
+		}
+	}
+	name := "file:" + path + "?vfs=" + o.vfs
+	if o.vfs == "" {
+		if path, err = filepath.Abs(path); err != nil {
+			return path, err
+		}
+		if name, err = private(path); err != nil {
+			return path, err
+		}
+	}
+	s.lock = o.lock
+	if s.lock == nil {
+		// SetPermissions: who may write the store may drain it. The file is never deleted: another process may hold it open.
+		s.lock = flock.New(path+".lock", flock.SetPermissions(0o600))
+	}
+	conn, err := sqlite3.OpenFlags(name, sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE|sqlite3.OPEN_URI)
+	if err != nil {
+		return path, broken(err)
+	}
+	s.db = &db{conn: conn, stmts: map[string]*sqlite3.Stmt{}}
+	return path, nil
+}
+
+// private makes the file where there is none, readable by its owner only, and returns the name by which SQLite gives its
+// journals the same rights.
+func private(path string) (name string, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", err
+	}
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") { // a drive letter
+		slashed = "/" + slashed
+	}
+	u := url.URL{Scheme: "file", Path: slashed, OmitHost: true, RawQuery: url.Values{"modeof": {path}}.Encode()}
+	return u.String(), f.Close()
+}
+
+// prepare looks at the file before it touches it, then brings it to this version.
+func (s *Store) prepare(o Options) error {
+	d := s.db
+	if err := d.conn.BusyTimeout(busyTimeout); err != nil {
+		return err
+	}
+	version, err := d.inspect()
+	if err != nil {
+		return err
+	}
+	last := store.Version
+	if o.last != 0 {
+		last = o.last
+	}
+	if version > last {
+		return fmt.Errorf("%w (its version is %d, the newest known is %d)", store.ErrIncompatible, version, last)
+	}
+	if version > 0 {
+		if err := s.checkKey(); err != nil {
+			return err
+		}
+	}
+	if err := d.configure(o.pragma); err != nil {
+		return err
+	}
+	if err := d.migrate(version, last); err != nil {
+		return err
+	}
+	s.report = store.Report{Created: version == 0, From: version, To: last}
+	if version == 0 {
+		s.report.From = last
+	}
+	if err := d.check(); err != nil {
+		return err
+	}
+	if err := s.enableKey(); err != nil {
+		return err
+	}
+	if s.report.SetAside, err = s.setAsideUnreadable(); err != nil {
+		return err
+	}
+	if last >= 2 {
+		if err := s.loadDevice(); err != nil {
+			return err
+		}
+	}
+	s.seen, err = d.int(`PRAGMA data_version`)
+	return err
+}
+
+// inspect returns the file's version, 0 for an empty one.
+func (d *db) inspect() (version int, err error) {
+	app, err := d.int(`PRAGMA application_id`)
+	if err != nil {
+		return 0, err
+	}
+	v, err := d.int(`PRAGMA user_version`)
+	if err != nil {
+		return 0, err
+	}
+	tables, err := d.int(`SELECT count(*) FROM sqlite_schema`)
+	switch {
+	case err != nil:
+		return 0, err
+	case app == 0 && v == 0 && tables == 0:
+		return 0, nil
+	case app != applicationID || v < 1 || tables == 0:
+		return 0, fmt.Errorf("%w: not a client's store", store.ErrCorrupt)
+	}
+	return int(v), nil
+}
+
+// configure sets what the store's promises rest on, and makes sure that it is so.
+func (d *db) configure(extra string) error {
+	mode := ""
+	err := d.query(func(s *sqlite3.Stmt) error {
+		mode = s.ColumnText(0)
+		return nil
+	}, `PRAGMA journal_mode = WAL`)
+	if err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("no WAL on this file system: journal mode %q", mode)
+	}
+	// secure_delete: a body that was deleted is overwritten. trusted_schema: a prepared file must not run functions.
+	if err := d.script(`PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY`); err != nil {
+		return err
+	}
+	return d.script(extra)
+}
+
+// check looks for damage where a loss would hurt.
+func (d *db) check() error {
+	for _, t := range smallTables {
+		err := d.query(func(s *sqlite3.Stmt) error {
+			if what := s.ColumnText(0); what != "ok" {
+				return fmt.Errorf("%w: table %s: %s", store.ErrCorrupt, t, what)
+			}
+			return nil
+		}, `PRAGMA quick_check(`+t+`)`)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) loadDevice() error {
+	raw, err := s.db.meta("device")
+	if err != nil {
+		return err
+	}
+	b, ok := raw.([]byte)
+	if !ok || len(b) != ids.Size {
+		return fmt.Errorf("%w: its device is not 16 bytes", store.ErrCorrupt)
+	}
+	s.device = ids.Device(b)
+	return nil
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	// The lock goes last: the next drainer finds a closed file.
+	return errors.Join(s.db.close(), s.undrain())
+}

@@ -1,0 +1,210 @@
+//go:build !js
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"hapax/client/store"
+)
+
+// Add implements store.Store.
+func (s *Store) Add(ctx context.Context, fence int64, entries []store.Entry) (added []store.Added, err error) {
+	if err := store.CheckEntries(fence, entries); err != nil {
+		return nil, err
+	}
+	err = s.writing(ctx, func(d *db) error {
+		if fence != 0 {
+			if err := s.checkFence(fence); err != nil {
+				return err
+			}
+		}
+		added, err = s.add(entries)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return added, nil
+}
+
+func (s *Store) add(entries []store.Entry) ([]store.Added, error) {
+	queued, err := s.db.int(`SELECT count(*) FROM outbox WHERE state IN (1, 2)`)
+	if err != nil {
+		return nil, err
+	}
+	// AUTOINCREMENT's own table knows the greatest position ever given, so that none is given twice.
+	last, err := s.db.int(`SELECT seq FROM sqlite_sequence WHERE name = 'outbox'`)
+	if err != nil {
+		return nil, err
+	}
+	added := make([]store.Added, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		have, err := s.byKey(e.Key)
+		if err != nil {
+			return nil, err
+		}
+		a, write := e.Admit(have, int(queued), s.limits.Queued, last+1)
+		added[i] = a
+		switch {
+		case write && have == nil:
+			queued, last = queued+1, last+1
+			err = s.insert(a.Row, e.Body)
+		case write:
+			err = s.update(a.Row)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return added, nil
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, after int64, limit int) (rows []store.Row, err error) {
+	err = s.reading(ctx, func(*db) error {
+		rows, err = s.rows(`WHERE position > ? ORDER BY position LIMIT ?`, after, max(limit, 0))
+		return err
+	})
+	return rows, err
+}
+
+// Find implements store.Store.
+func (s *Store) Find(ctx context.Context, k store.Key) (row store.Row, ok bool, err error) {
+	err = s.reading(ctx, func(*db) error {
+		r, err := s.byKey(k)
+		if r != nil {
+			row, ok = *r, true
+		}
+		return err
+	})
+	return row, ok, err
+}
+
+// Body implements store.Store.
+func (s *Store) Body(ctx context.Context, position int64) (b store.Body, err error) {
+	var unreadable error
+	err = s.reading(ctx, func(*db) error {
+		r, err := s.row(`WHERE position = ?`, position)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return store.ErrNoRow
+		}
+		b, unreadable, err = s.body(*r)
+		return err
+	})
+	if err != nil || unreadable == nil {
+		return b, err
+	}
+	if err := s.writing(ctx, func(*db) error { return s.setAside("outbox", "position", position, unreadable) }); err != nil {
+		return store.Body{}, err
+	}
+	return store.Body{}, fmt.Errorf("%w: %w", store.ErrUnreadable, unreadable)
+}
+
+// exportPage is how many rows Export holds at once.
+const exportPage = 64
+
+// Export implements store.Store.
+func (s *Store) Export(ctx context.Context, f func(store.Row, store.Body) error) error {
+	return s.reading(ctx, func(*db) error {
+		for after := int64(0); ; {
+			rows, err := s.rows(`WHERE position > ? ORDER BY position LIMIT ?`, after, exportPage)
+			if err != nil || len(rows) == 0 {
+				return err
+			}
+			for _, r := range rows {
+				b, unreadable, err := s.body(r)
+				if err := errors.Join(err, unreadable); err != nil {
+					return fmt.Errorf("outbox row %d: %w", r.Position, err)
+				}
+				if err := f(r, b); err != nil {
+					return err
+				}
+				after = r.Position
+			}
+		}
+	})
+}
+
+// Counts implements store.Store.
+func (s *Store) Counts(ctx context.Context) (c store.Counts, err error) {
+	err = s.reading(ctx, func(d *db) error {
+		err := d.query(func(st *sqlite3.Stmt) error {
+			n := st.ColumnInt(1)
+			switch store.State(st.ColumnInt(0)) {
+			case store.Queued:
+				c.Queued += n
+			case store.Sending:
+				c.Queued += n
+				c.Sending = n
+			case store.Parked:
+				c.Parked = n
+			case store.Uncertain:
+				c.Uncertain = n
+			}
+			return nil
+		}, `SELECT state, count(*) FROM outbox GROUP BY state`)
+		if err != nil {
+			return err
+		}
+		aside, err := d.int(`SELECT count(*) FROM aside`)
+		if err != nil {
+			return err
+		}
+		c.SetAside = int(aside)
+		c.Evicted, err = d.counter("evicted")
+		return err
+	})
+	return c, err
+}
+
+// Cancel implements store.Store.
+func (s *Store) Cancel(ctx context.Context, k store.Key) (store.Row, error) {
+	return s.change(ctx, k, func(r *store.Row) error {
+		if err := r.Cancel(); err != nil {
+			return err
+		}
+		return s.remove(*r)
+	})
+}
+
+// Retry implements store.Store.
+func (s *Store) Retry(ctx context.Context, k store.Key, sentAt int64) (store.Row, error) {
+	return s.change(ctx, k, func(r *store.Row) (err error) {
+		if *r, err = r.Retry(sentAt); err != nil {
+			return err
+		}
+		return s.update(*r)
+	})
+}
+
+// Discard implements store.Store.
+func (s *Store) Discard(ctx context.Context, k store.Key) (store.Row, error) {
+	return s.change(ctx, k, func(r *store.Row) error { return s.remove(*r) })
+}
+
+// change runs f on the row of a key and returns the row as f leaves it. With an error of f it returns the row that stood
+// in the way.
+func (s *Store) change(ctx context.Context, k store.Key, f func(*store.Row) error) (row store.Row, err error) {
+	err = s.writing(ctx, func(*db) error {
+		r, err := s.byKey(k)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return store.ErrNoRow
+		}
+		err = f(r)
+		row = *r
+		return err
+	})
+	return row, err
+}
