@@ -2,9 +2,6 @@ package store
 
 import "iter"
 
-// MaxSeq is the last seq that a room may reach (2^53 − 1): every reader, a browser among them, holds it exactly.
-const MaxSeq int64 = 1<<53 - 1
-
 // OldThrough says through which seq the rows of a room are too old to be kept, given their `at`, rising by seq from the low
 // end. It returns 0 where none is. It stops reading at the first row that must stay.
 //

@@ -88,7 +88,7 @@ func (s *Store) judge(b *store.Batch, cmd *room.Command) room.Outcome {
 	if out.Kind != room.Accepted {
 		return out
 	}
-	if l.state.Head >= store.MaxSeq {
+	if l.state.Head >= room.MaxSeq {
 		return room.Outcome{Kind: room.Full}
 	}
 	s.disk.rooms[cmd.Key.Room] = l

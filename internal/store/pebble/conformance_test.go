@@ -1,0 +1,87 @@
+package pebble
+
+import (
+	"testing"
+
+	lsm "github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hapax/internal/room"
+	"hapax/internal/store"
+	"hapax/internal/store/storetest"
+)
+
+// spot is a folder, on a real disk or in memory.
+type spot struct {
+	dir  string
+	opts Options
+}
+
+func (p spot) TryOpen() (store.Store, error) {
+	s, err := Open(p.dir, p.opts)
+	if err != nil {
+		return nil, err // not a nil *Store inside an interface
+	}
+	return s, nil
+}
+
+func (p spot) Open(t testing.TB) store.Store { return p.open(t) }
+
+func (p spot) open(t testing.TB) *Store {
+	t.Helper()
+	s, err := Open(p.dir, p.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (p spot) Plant(t testing.TB, name string, head int64, headID string) {
+	t.Helper()
+	s := p.open(t)
+	s.edit(t, func(b *lsm.Batch) {
+		s.w.sums.numbers++
+		s.w.sums.rooms++
+		row := &roomRow{number: uint32(s.w.sums.numbers), resultLow: head}
+		row.State = room.State{Head: head, HeadID: headID, Low: head, LowID: headID}
+		if err := setRoom(b, name, row); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Set(countsKey, appendCounts(nil, &s.w.sums), nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// edit writes rows behind the store's back.
+func (s *Store) edit(t testing.TB, change func(*lsm.Batch)) {
+	t.Helper()
+	b := s.db.NewBatch()
+	change(b)
+	if err := b.Commit(lsm.Sync); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// small options make tables, merges and cache misses happen with little data.
+func small() Options {
+	return Options{CacheBytes: 1 << 20, MemTableBytes: 256 << 10, CachedRooms: 3, PurgeStep: 4}
+}
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t testing.TB) storetest.Place {
+		o := small()
+		o.FS = vfs.NewMem()
+		return spot{dir: "/data", opts: o}
+	})
+}
+
+// TestConformanceOnDisk runs the suite on real files too: locks, syncs and marks are those of the system.
+func TestConformanceOnDisk(t *testing.T) {
+	storetest.RunFixed(t, func(t testing.TB) storetest.Place {
+		return spot{dir: t.TempDir() + "/data", opts: Options{CacheBytes: 8 << 20}}
+	})
+}

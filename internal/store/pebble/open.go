@@ -1,0 +1,198 @@
+package pebble
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	lsm "github.com/cockroachdb/pebble/v2"
+
+	"hapax/internal/store"
+)
+
+// Open opens the store in a folder, and makes one where the folder is empty or missing. It begins a new epoch where the store is
+// new, restored, a copy, or behind its head note.
+//
+// Errors: store.ErrLocked (another process has it), store.ErrNewer (a later version wrote it; nothing was changed),
+// store.ErrDamage (a file is cut, missing or not ours; the text names it), and what the file system says.
+func Open(dir string, o Options) (*Store, error) {
+	o = o.withDefaults()
+	s := &Store{opts: o, folder: folder{fs: o.FS, dir: dir}, guard: newGuard(o.FS), writer: make(chan struct{}, 1)}
+	found, err := s.folder.checkFormat()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.folder.make(); err != nil {
+		return nil, fmt.Errorf("make %s: %w", dir, err)
+	}
+	if s.lock, err = s.folder.lock(); err != nil {
+		return nil, err
+	}
+	if err := s.open(found); err != nil {
+		if s.db != nil {
+			err = errors.Join(err, s.db.Close())
+		}
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open(found bool) error {
+	exists, err := s.folder.checkDatabase(found)
+	if err != nil {
+		return err
+	}
+	if exists {
+		if err := s.folder.checkManifest(); err != nil {
+			return err
+		}
+	}
+	if s.db, err = openDatabase(s.folder.path(folderDB), s.opts.database(s.guard), s.guard); err != nil {
+		return err
+	}
+	sums, err := s.load(found)
+	if err != nil {
+		return err
+	}
+	if err := s.begin(sums); err != nil {
+		return err
+	}
+	if !found {
+		if err := s.folder.replace(fileFormat, fmt.Appendf(nil, "%s%d\n", formatWord, format)); err != nil {
+			return err
+		}
+	}
+	s.folder.forget(s.self.Life)
+	s.w.init(s, sums)
+	s.sums.Store(&sums)
+	s.publish()
+	return s.broken()
+}
+
+// openDatabase opens Pebble. What went wrong with the disk comes first; a panic on bytes it can't read is damage.
+func openDatabase(path string, opts *lsm.Options, g *guard) (db *lsm.DB, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, fmt.Errorf("%w: %s: %v", store.ErrDamage, path, r)
+		}
+	}()
+	db, err = lsm.Open(path, opts)
+	if g != nil && g.failure() != nil {
+		if db != nil {
+			_ = db.Close()
+		}
+		return nil, fmt.Errorf("open %s: %w", path, g.failure())
+	}
+	if err == nil {
+		return db, nil
+	}
+	if lsm.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "mismatch") || strings.Contains(err.Error(), "corrupt") {
+		return nil, fmt.Errorf("%w: %s: %v", store.ErrDamage, path, err)
+	}
+	return nil, fmt.Errorf("open %s: %w", path, err)
+}
+
+// load reads what the store is. A database without that row is one whose making was cut off before anything was stored.
+func (s *Store) load(found bool) (c counts, err error) {
+	value, ok, err := get(s.db, selfKey)
+	if err != nil {
+		return c, err
+	}
+	if !ok {
+		if found {
+			return c, fmt.Errorf("%w: %s holds no identity", store.ErrDamage, s.folder.path(folderDB))
+		}
+		s.self = &self{Format: format, Server: rand.Text(), Epochs: []string{rand.Text()}}
+		s.begun = "a new store"
+		return c, nil
+	}
+	if s.self, err = readSelf(value); err != nil {
+		return c, err
+	}
+	if value, ok, err = get(s.db, countsKey); err != nil || !ok {
+		return c, err
+	}
+	if c, err = readCounts(value); err != nil {
+		return c, err
+	}
+	if s.begun, err = s.folder.moved(s.self, c, &s.opts); err != nil {
+		return c, err
+	}
+	if s.begun != "" {
+		s.self.Epochs = append(s.self.Epochs, rand.Text())
+	}
+	return c, nil
+}
+
+// begin records this opening: mark and note first, then the row that names them, synced.
+func (s *Store) begin(c counts) error {
+	first := note{epoch: s.self.epoch(), commits: c.commits}
+	if err := s.folder.newLife(s.self, first, &s.opts); err != nil {
+		return err
+	}
+	row, err := json.Marshal(s.self)
+	if err != nil {
+		return err
+	}
+	if err := s.db.Set(selfKey, row, lsm.Sync); err != nil {
+		return err
+	}
+	if err := s.guard.failure(); err != nil {
+		return err
+	}
+	s.identity = store.Identity{Server: s.self.Server, Epoch: s.self.epoch()}
+	guarded := folder{fs: s.guard, dir: s.folder.dir}
+	s.noter, err = guarded.startNoter(prefixNote+s.self.Life, first, s.opts.NoteEvery, s.guard)
+	return err
+}
+
+// checkManifest refuses a database whose manifest is shorter than was noted. Pebble takes such a cut for the tail of a crash and
+// would open without the tables that the lost part names: with a hole.
+func (f folder) checkManifest() error {
+	names, err := f.fs.List(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefixNote) {
+			continue
+		}
+		n, ok, err := f.readNote(name)
+		if err != nil {
+			return err
+		}
+		if !ok || n.manifest.name == "-" {
+			continue
+		}
+		path := f.fs.PathJoin(f.path(folderDB), n.manifest.name)
+		info, err := f.fs.Stat(path)
+		if err == nil && info.Size() < n.manifest.size {
+			return fmt.Errorf("%w: %s has %d bytes, but %d were noted: it was cut; restore a backup", store.ErrDamage, path, info.Size(), n.manifest.size)
+		}
+	}
+	return nil
+}
+
+// get copies a row.
+func get(r lsm.Reader, key []byte) (value []byte, ok bool, err error) {
+	v, closer, err := r.Get(key)
+	if errors.Is(err, lsm.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, damage(err)
+	}
+	value = append([]byte(nil), v...)
+	return value, true, closer.Close()
+}
+
+// damage marks an error of reading as damage where Pebble says that the bytes are wrong.
+func damage(err error) error {
+	if err != nil && lsm.IsCorruptionError(err) {
+		return fmt.Errorf("%w: %w", store.ErrDamage, err)
+	}
+	return err
+}
