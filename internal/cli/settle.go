@@ -51,6 +51,7 @@ func newSettle() *cobra.Command {
 	flags.StringVar(&f.Closing, "closing", "", "also write the next period's opening.tsv here")
 	flags.StringVar(&f.memory, "memory", "512MiB", "memory to keep within; what doesn't fit is sorted in a scratch file beside the report")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON")
+	cmd.AddCommand(newSettleGenerate())
 	return cmd
 }
 
