@@ -31,7 +31,20 @@ func ParseInteger(text []byte) (int64, bool) {
 // ValidName reports whether text is a source or dedupe_key: 1 to 256 bytes of UTF-8 without control characters
 // (Cc) and without leading or trailing white space (White_Space).
 func ValidName(text []byte) bool {
-	if len(text) == 0 || len(text) > MaxNameBytes || !utf8.Valid(text) {
+	if len(text) == 0 || len(text) > MaxNameBytes {
+		return false
+	}
+	for _, c := range text {
+		if c < ' ' || c > '~' {
+			return validUnicodeName(text)
+		}
+	}
+	return text[0] != ' ' && text[len(text)-1] != ' '
+}
+
+// validUnicodeName is ValidName for any text within the bounds.
+func validUnicodeName(text []byte) bool {
+	if !utf8.Valid(text) {
 		return false
 	}
 	first, _ := utf8.DecodeRune(text)

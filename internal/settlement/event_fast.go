@@ -6,35 +6,31 @@ import (
 	"hapax/internal/settle"
 )
 
-// fastEvent reads the ordinary row of a registered key without looking at a byte twice. It gives up (ok false) on
-// everything else: skipped lines, broken rows, bad amounts, unknown keys; then the line goes the slow way through
-// kindOf and eventRow, which alone decide. It need not check names, UTF-8 or the length of the line: a key that is
+// fastEvent reads the ordinary row of a registered key without looking at a byte twice, apart from finding the key:
+// it returns its pair text and its name. It gives up (ok false) on everything that isn't quite ordinary: skipped
+// lines, broken rows, bad amounts; then the line goes the slow way through kindOf and eventRow, which alone decide,
+// and so does a row whose key isn't found. It need not check names, UTF-8 or the length of the line: a key that is
 // found was checked when it was registered, and all other columns are short ASCII by their grammar.
-func fastEvent(line []byte, keys *keys, e *settle.Event) (ref keyRef, ok bool) {
+func fastEvent(line []byte, e *settle.Event) (pair, name []byte, ok bool) {
 	var at int
 	if e.Seq, at, ok = fastInteger(line, 0, '\t'); !ok {
-		return ref, false
+		return nil, nil, false
 	}
-	pairStart := at
 	tenantEnd := bytes.IndexByte(line[at:], '\t')
 	if tenantEnd < 0 {
-		return ref, false
+		return nil, nil, false
 	}
-	at += tenantEnd + 1
-	sourceEnd := bytes.IndexByte(line[at:], '\t')
+	sourceEnd := bytes.IndexByte(line[at+tenantEnd+1:], '\t')
 	if sourceEnd < 0 {
-		return ref, false
+		return nil, nil, false
 	}
-	pairEnd := at + sourceEnd
-	keyEnd := bytes.IndexByte(line[pairEnd+1:], '\t')
+	pair = line[at : at+tenantEnd+1+sourceEnd]
+	rest := line[at+len(pair)+1:]
+	keyEnd := bytes.IndexByte(rest, '\t')
 	if keyEnd < 0 {
-		return ref, false
+		return nil, nil, false
 	}
-	at = pairEnd + 1 + keyEnd
-	if !fastTail(line[at+1:], e) {
-		return ref, false
-	}
-	return keys.find(line[pairStart:pairEnd], line[pairEnd+1:at])
+	return pair, rest[:keyEnd], fastTail(rest[keyEnd+1:], e)
 }
 
 // fastTail reads scope, seen_at, amount, state and lru_rank.

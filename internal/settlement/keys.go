@@ -50,22 +50,62 @@ type keyRef struct {
 
 // find looks a key up by its bytes. pair is `tenant TAB source` as it stands in a row.
 func (k *keys) find(pair, name []byte) (keyRef, bool) {
+	q := k.ask(pair, name)
+	k.probe(&q)
+	return k.answer(&q)
+}
+
+// question is a look-up under way. Millions of keys don't fit a cache, so a look-up is mostly waiting for memory;
+// many at a time, each step for all of them before the next (ask, probe, fetch, answer), wait together.
+type question struct {
+	name  []byte
+	pair  uint32
+	tag   uint32
+	maybe uint32 // place in names + 1 of the record that may be the one
+}
+
+// noPair marks a question whose pair isn't known.
+const noPair = ^uint32(0)
+
+// ask begins a look-up.
+func (k *keys) ask(pair, name []byte) question {
 	p, ok := k.pairs.find(pair)
 	if !ok {
+		return question{pair: noPair}
+	}
+	return question{name: name, pair: p, tag: k.tag(p, name)}
+}
+
+// probe reads the slot that the key would like to have.
+func (k *keys) probe(q *question) {
+	q.maybe = k.slots[q.tag&uint32(len(k.slots)-1)].ref
+}
+
+// fetch makes the processor fetch both ends of the likely record; what it returns means nothing.
+func (k *keys) fetch(q *question) byte {
+	if q.maybe == 0 {
+		return 0
+	}
+	record := k.names.from(q.maybe - 1)
+	return record[0] ^ record[min(recordName+len(q.name), len(record))-1]
+}
+
+// answer ends a look-up.
+func (k *keys) answer(q *question) (keyRef, bool) {
+	if q.pair == noPair {
 		return keyRef{}, false
 	}
-	tag := k.tag(p, name)
-	for i := tag & uint32(len(k.slots)-1); ; i = (i + 1) & uint32(len(k.slots)-1) {
+	for i := q.tag & uint32(len(k.slots)-1); ; i = (i + 1) & uint32(len(k.slots)-1) {
 		s := k.slots[i]
 		if s.ref == 0 {
 			return keyRef{}, false
 		}
-		if s.tag != tag {
+		if s.tag != q.tag {
 			continue
 		}
 		record := k.names.from(s.ref - 1)
-		if sameKey(record, p, name) {
-			return keyRef{number: binary.LittleEndian.Uint32(record[recordNumber:]), rows: binary.LittleEndian.Uint32(record[recordRows:])}, true
+		if sameKey(record, q.pair, q.name) {
+			return keyRef{number: numberOf(record), rows: rowsOf(record)}, true
 		}
 	}
 }

@@ -21,7 +21,6 @@ type sheet struct {
 	records  []byte
 	starts   [laneCount + 1]uint32 // lane l is records[starts[l]:starts[l+1]]
 	counts   [laneCount]uint32     // records a lane
-	size     int                   // bytes of the chunk
 }
 
 // brokenRow is a malformed row; line counts from 1 in its chunk.
@@ -37,28 +36,64 @@ type parser struct {
 	policy   *settle.Policy
 	registry *registry
 	lanes    [laneCount][]byte // kept between chunks for their space
+	batch    [batchRows]row
+	fetched  byte // keeps fetch from being optimized away
 }
 
+// row is a line on its way through a batch.
+type row struct {
+	line     []byte
+	event    settle.Event
+	question question
+	fast     bool
+}
+
+// batchRows is how many look-ups wait together: more than a core has loads under way, and few enough that the batch
+// stays in its nearest cache.
+const batchRows = 48
+
 func (p *parser) parse(index int, data []byte) *sheet {
-	s := &sheet{index: index, size: len(data)}
+	s := &sheet{index: index}
 	for l := range p.lanes {
 		p.lanes[l] = p.lanes[l][:0]
 	}
-	var e settle.Event
 	for len(data) > 0 {
-		var line []byte
-		line, data = cutLine(data)
-		s.lines++
-		ref, ok := fastEvent(line, p.registry.keys, &e)
-		if !ok {
-			if ref, ok = p.slowEvent(s, line, &e); !ok {
-				continue
+		n := 0
+		for n < batchRows && len(data) > 0 {
+			r := &p.batch[n]
+			r.line, data = cutLine(data)
+			var pair, name []byte
+			if pair, name, r.fast = fastEvent(r.line, &r.event); r.fast {
+				r.question = p.registry.keys.ask(pair, name)
 			}
+			n++
 		}
-		p.take(s, ref, &e)
+		for i := range p.batch[:n] {
+			p.registry.keys.probe(&p.batch[i].question)
+		}
+		for i := range p.batch[:n] {
+			p.fetched += p.registry.keys.fetch(&p.batch[i].question)
+		}
+		for i := range p.batch[:n] {
+			p.row(s, &p.batch[i])
+		}
 	}
 	p.lay(s)
 	return s
+}
+
+// row ends one line of a batch, in the order of the file.
+func (p *parser) row(s *sheet, r *row) {
+	s.lines++
+	if r.fast {
+		if ref, ok := p.registry.keys.answer(&r.question); ok {
+			p.take(s, ref, &r.event)
+			return
+		}
+	}
+	if ref, ok := p.slowEvent(s, r.line, &r.event); ok {
+		p.take(s, ref, &r.event)
+	}
 }
 
 // slowEvent reads a line by the letter of the contract. ok is true for a good row, whose key may be unknown.
