@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -42,7 +43,16 @@ func usage(format string, args ...any) error {
 }
 
 // Main runs a command line and returns its exit status. Errors go to stderr in one line.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+//
+// A panic is the machine's fault and ends with ExitMachine: left to the runtime it would end with 2, which commands give
+// a meaning of their own.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "hapax: panic: %v\n%s", p, debug.Stack())
+			code = ExitMachine
+		}
+	}()
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -74,6 +84,8 @@ func newRoot() *cobra.Command {
 		newHealth(),
 		newVersion(),
 		newSettle(),
+		newWhy(),
+		newAdvise(),
 	)
 	return root
 }

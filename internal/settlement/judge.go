@@ -7,13 +7,16 @@ import (
 	"hapax/internal/settle"
 )
 
+// observer sees every judged event of a known key with a good amount, those of a key in order, and the key's book as
+// it was before.
+type observer func(o settle.Outcome, before *settle.KeyBook, e *settle.Event)
+
 // judge is the books of one worker: it is given the entries of a lane by key and, within a key, in order.
 type judge struct {
 	policy   *settle.Policy
 	registry *registry
-	marks    *marks // nil where there is neither opening nor closing
-	// observe, where it isn't nil, sees every judged event that wasn't rejected before; known: it had a predecessor.
-	observe func(o settle.Outcome, known bool, e *settle.Event)
+	marks    *marks   // nil where there is neither opening nor closing
+	observe  observer // nil: none
 
 	totals  settle.Totals
 	tenants []settle.Tenant
@@ -48,11 +51,11 @@ func (j *judge) begin(key uint32) {
 
 // take judges the next event of the current key.
 func (j *judge) take(e *settle.Event) {
-	known := j.book.Known
+	before := j.book
 	o := j.book.Take(j.policy, standingAt(j.rows, e.Seq), e)
 	j.totals.Add(&j.tenants[j.registry.keys.pairs.list[pairOf(j.record)].tenant], o, e)
 	if j.observe != nil {
-		j.observe(o, known, e)
+		j.observe(o, &before, e)
 	}
 }
 

@@ -20,8 +20,7 @@ type reading struct {
 	scratch   string // folder of the scratch file
 	progress  func(done, total int64)
 	broken    func(line int64, why reason) error
-	// observe makes the observer of one worker; nil: none. See judge.observe.
-	observe func() func(o settle.Outcome, known bool, e *settle.Event)
+	observe   func(j *judge) observer // makes the observer of one worker; nil: none
 }
 
 // books is what a folder settles to.
@@ -144,7 +143,7 @@ func (in *inputs) judgePass(ctx context.Context, r reading, g *gathering, m *mar
 	for w := range judges {
 		j := newJudge(&in.policy, in.registry, m)
 		if r.observe != nil {
-			j.observe = r.observe()
+			j.observe = r.observe(j)
 		}
 		judges[w] = j
 		group.Go(func() error {
