@@ -82,6 +82,7 @@ func newRoot() *cobra.Command {
 	}
 	root.AddCommand(
 		newHealth(),
+		newToken(),
 		newVersion(),
 		newSettle(),
 		newWhy(),
