@@ -1,0 +1,169 @@
+package session
+
+import (
+	"hapax/client/store"
+	"hapax/protocol"
+)
+
+// acked takes in an ack. It confirms the row in every state; the cursor doesn't move.
+func (m *Machine) acked(e protocol.Event) {
+	m.answerAsk(e)
+	w := m.rows[store.Key{Room: e.Room, ID: e.ClientMessageID}]
+	if w == nil {
+		return // a second ack of one id is harmless
+	}
+	if e.Epoch == "" || e.MessageID == "" || e.Seq < 1 || e.Seq > protocol.MaxSeq {
+		m.garbled()
+		return
+	}
+	m.stats.Acks++
+	m.pace.ack()
+	m.confirm(w, protocol.Message{
+		Room: e.Room, Epoch: e.Epoch, Seq: e.Seq, MessageID: e.MessageID, At: e.At, ClientMessageID: e.ClientMessageID,
+	}, e.Duplicate)
+	m.step.changes = append(m.step.changes, store.Confirm{
+		Key: w.Key, Epoch: e.Epoch, Seq: e.Seq, MessageID: e.MessageID, At: e.At,
+	})
+}
+
+// confirm takes a row that the server has out of the outbox. What stores that is the caller's.
+func (m *Machine) confirm(w *row, at protocol.Message, duplicate bool) {
+	if w.flight != nil {
+		m.gate.opened(w.flight)
+	}
+	m.drop(w)
+	m.emit(RowConfirmed{
+		Key: w.Key, MessageID: at.MessageID, Seq: at.Seq, Epoch: at.Epoch, At: at.At, Duplicate: duplicate,
+	})
+}
+
+// refused takes in an error that answers a send or a question about a row.
+func (m *Machine) refused(f *flight, e protocol.Event) {
+	if f.status {
+		m.statusRefused(f, e)
+		return
+	}
+	w := f.row
+	m.takeBack(w)
+	switch e.Code {
+	case protocol.OutOfOrder:
+		if f.ahead == nil {
+			m.slowed(f, e)
+			return
+		}
+		m.putBack(f)
+		w.after = f.ahead
+	case protocol.SessionInvalid:
+		m.putBack(f)
+		m.sessionInvalid()
+	case protocol.ActorMismatch:
+		m.putBack(f)
+		m.actorMismatch()
+	case protocol.NotSubscribed:
+		m.putBack(f)
+		m.needSubscription(w.room)
+	case protocol.Forbidden:
+		m.settle(f)
+		m.requeue(w, m.answeredSchedule(w))
+		w.asking, w.asked, w.askAt = whyForbidden, 0, 0
+	case protocol.OutcomeUnknown:
+		m.settle(f)
+		m.stepAside(w, store.Uncertain, string(e.Code))
+	default:
+		if isRetryable(e) {
+			m.slowed(f, e)
+			return
+		}
+		m.settle(f)
+		m.stepAside(w, store.Parked, string(e.Code))
+	}
+}
+
+// isRetryable reports whether an error says "try again": by its code, or by its own word for a code unknown here.
+func isRetryable(e protocol.Event) bool {
+	switch e.Code {
+	case protocol.Unavailable, protocol.RateLimited, protocol.InProgress, protocol.OutOfOrder, protocol.Draining:
+		return true
+	case protocol.TooLarge, protocol.BadRequest, protocol.IDConflict, protocol.NotFound:
+		return false
+	}
+	return e.Retryable
+}
+
+// settle ends a flight by a final answer, which opens the way for the others.
+func (m *Machine) settle(f *flight) {
+	m.gate.opened(f)
+	m.land(f)
+}
+
+// answeredSchedule is a row's schedule after an answer that doesn't park it. The greatest number of attempts is kept
+// for rows that got no answer: one found with it after a crash is parked.
+func (m *Machine) answeredSchedule(w *row) store.Schedule {
+	s := w.Schedule
+	s.Attempts = min(s.Attempts, m.cfg.MaxAttempts-1)
+	return s
+}
+
+// slowed takes in a retryable answer: the row waits by the delay law, the server's word a lower bound.
+func (m *Machine) slowed(f *flight, e protocol.Event) {
+	m.stats.Retryable++
+	if e.Code != protocol.OutOfOrder {
+		m.pace.slow(m.now.Mono)
+	}
+	m.land(f)
+	m.gate.closed(f)
+	w := f.row
+	s := m.answeredSchedule(w)
+	if after := min(e.RetryAfterMs, m.cfg.RetryAfterMax); after > 0 {
+		s.Interval = max(s.Interval, m.now.Wall-s.LastAttemptAt+after)
+	}
+	m.requeue(w, s)
+	m.emit(RowChanged{Row: w.Row, NextIn: Remaining(w.Schedule, m.now.Wall)})
+}
+
+// statusRefused takes in what the server says to a question about a row, other than an ack.
+func (m *Machine) statusRefused(f *flight, e protocol.Event) {
+	w := f.row
+	switch e.Code {
+	case protocol.NotFound, protocol.OutcomeUnknown:
+		m.settle(f)
+		if w.asking == whyRetention {
+			m.stepAside(w, store.Uncertain, string(e.Code))
+			return
+		}
+		w.asking = whyNot
+		w.Reason = string(protocol.Forbidden)
+		w.lifted = false
+		m.touch(w)
+		m.emit(RowChanged{Row: w.Row})
+	case protocol.SessionInvalid:
+		m.putBack(f)
+		m.sessionInvalid()
+	case protocol.ActorMismatch:
+		m.putBack(f)
+		m.actorMismatch()
+	default:
+		m.stats.Retryable++
+		m.pace.slow(m.now.Mono)
+		m.missed(f)
+		if after := min(e.RetryAfterMs, m.cfg.RetryAfterMax); after > 0 {
+			w.askAt = max(w.askAt, m.now.Mono+after)
+		}
+	}
+}
+
+// liftHolds sets rows that wait for another token free.
+func (m *Machine) liftHolds() {
+	for _, r := range m.order {
+		for _, w := range r.queue {
+			if w.Reason != "" {
+				w.Reason = ""
+				w.lifted = true
+				m.touch(w)
+			}
+		}
+		if r.view.sub == subDenied {
+			r.view.sub = subNone
+		}
+	}
+}
