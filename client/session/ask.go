@@ -63,7 +63,7 @@ func (m *Machine) answerAsk(e protocol.Event) {
 func (m *Machine) page(e protocol.Event) {
 	m.answerAsk(e)
 	for _, msg := range e.Messages {
-		m.own(whole(msg, e), nil)
+		m.own(whole(msg, e))
 	}
 }
 
@@ -77,4 +77,3 @@ func whole(msg protocol.Message, e protocol.Event) protocol.Message {
 	}
 	return msg
 }
-

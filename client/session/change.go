@@ -147,8 +147,9 @@ func (m *Machine) changeResult(c store.Change, res store.Result) {
 // fail ends all work: what the store holds is unknown. It is told once, and nothing is tried again by itself.
 func (m *Machine) fail(err error, held []Effect) (out []Effect) {
 	for _, e := range held {
-		if a, ok := e.(Answer); ok {
-			out = append(out, a)
+		switch e.(type) {
+		case Answer, Close:
+			out = append(out, e)
 		}
 	}
 	for _, w := range m.waiting {

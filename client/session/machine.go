@@ -34,13 +34,14 @@ type Machine struct {
 	evictAt int64 // mono
 
 	step    step
-	held    []Effect // what waits for the store
-	pending bool     // the next input must be the store's
-	waiting []*row   // rows of the Add under way
-	stepped []*row   // rows of the Apply under way, one for each of its first changes
+	held    []Effect       // what waits for the store
+	pending bool           // the next input must be the store's
+	waiting []*row         // rows of the Add under way
+	stepped []*row         // rows of the Apply under way, one for each of its first changes
 	applied []store.Change // all its changes
 	broken  error
 	wake    int64
+	steps   int64 // counts Steps
 	stats   Stats
 }
 
@@ -210,4 +211,8 @@ func (m *Machine) ServerTime(now Now) (int64, bool) {
 	return m.link.serverTime + now.Mono - m.link.welcomeMono, true
 }
 
-func (m *Machine) serverNow() int64 { t, _ := m.ServerTime(m.now); return t }
+// serverNow is ServerTime for rows, to which 0 means never.
+func (m *Machine) serverNow() int64 {
+	t, _ := m.ServerTime(m.now)
+	return max(t, 1)
+}

@@ -1,13 +1,19 @@
 package session
 
 import (
+	"slices"
+
 	"hapax/client/store"
 )
 
 // send takes in a new row. Where nothing stands before it, it leaves in this very Step, stored with its attempt in one sync.
 func (m *Machine) send(in Send) {
-	if m.rows[in.Key] != nil {
-		m.effect(Answer{Ticket: in.Ticket, Added: store.Added{Outcome: store.Conflict, Row: m.rows[in.Key].Row}})
+	if have := m.rows[in.Key]; have != nil {
+		a := store.Added{Outcome: store.Conflict, Row: have.Row}
+		if have.Fingerprint == in.Fingerprint {
+			a.Outcome = store.Same
+		}
+		m.effect(Answer{Ticket: in.Ticket, Added: a})
 		return
 	}
 	w := &row{room: m.room(in.Key.Room), ticket: in.Ticket, Row: store.Row{
@@ -49,9 +55,9 @@ func (m *Machine) reread(rows []store.Row) {
 		there[s.Key] = struct{}{}
 		m.rowIs(s)
 	}
-	for _, r := range m.order {
+	for _, r := range slices.Clone(m.order) { // dropping a room's last row may drop the room
 		for _, list := range [][]*row{r.queue, r.aside} {
-			for _, w := range append([]*row(nil), list...) {
+			for _, w := range slices.Clone(list) {
 				if _, ok := there[w.Key]; !ok && w.stored.Position != 0 {
 					m.drop(w)
 				}
@@ -89,13 +95,8 @@ func (m *Machine) unreadable(in Unreadable) {
 func (m *Machine) mendAll() {
 	for _, r := range m.order {
 		for _, w := range r.queue {
-			if w.flight != nil || w.stored.Position == 0 {
-				continue
-			}
-			if s, back := Mend(w.Schedule, m.now.Wall, m.cfg.Rand()); back {
-				w.Schedule = s
-				m.stats.ClockBacks++
-				m.touch(w)
+			if w.flight == nil && w.stored.Position != 0 {
+				m.mend(w)
 			}
 		}
 	}

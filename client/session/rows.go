@@ -127,6 +127,18 @@ func (m *Machine) drop(w *row) {
 	}
 	m.unplace(w, w.Aside(), w.holds())
 	delete(m.rows, w.Key)
+	m.prune(w.room)
+}
+
+// prune forgets a room of which nothing is kept.
+func (m *Machine) prune(r *room) {
+	if len(r.queue) > 0 || len(r.aside) > 0 || r.view.kept() || r.view.sub != subNone {
+		return
+	}
+	if i := slices.Index(m.order, r); i >= 0 {
+		m.order = slices.Delete(m.order, i, i+1)
+		delete(m.rooms, r.name)
+	}
 }
 
 // touch notes that a row's change is to be stored at the end of the Step.
@@ -140,10 +152,17 @@ func (m *Machine) touch(w *row) {
 // requeue puts a row that is no longer in flight back in line.
 func (m *Machine) requeue(w *row, s store.Schedule) {
 	w.State, w.Schedule = store.Queued, s
-	if s, back := Mend(w.Schedule, m.now.Wall, m.cfg.Rand()); back {
-		w.Schedule = s
-		m.stats.ClockBacks++
+	m.mend(w)
+	m.touch(w)
+}
+
+// mend mends the schedule of a row whose last attempt lies in the future.
+func (m *Machine) mend(w *row) {
+	if m.now.Wall >= w.LastAttemptAt {
+		return
 	}
+	w.Schedule, _ = Mend(w.Schedule, m.now.Wall, m.cfg.Rand())
+	m.stats.ClockBacks++
 	m.touch(w)
 }
 

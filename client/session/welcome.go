@@ -19,7 +19,8 @@ func (m *Machine) gotToken(in Token) {
 		l.auth = err
 		m.backOff(err)
 	case l.phase == asking:
-		l.offered = in.Token
+		l.offered, l.auth = in.Token, nil
+		m.setState(Connecting, nil, 0)
 		l.conn++
 		l.frames = 0
 		l.phase, l.at = dialing, m.now.Mono+m.cfg.DialWithin
@@ -95,6 +96,8 @@ func (m *Machine) welcome(e protocol.Event) {
 		m.evictAt = m.now.Mono + m.cfg.EvictEvery
 	}
 	m.setState(Online, nil, 0)
+	m.tickViews()
+	m.sendAsks()
 }
 
 // isOwner checks whom the store belongs to, and has it noted at the first welcome.
