@@ -97,3 +97,17 @@ type Stats struct {
 	Connects   int64 // connections dialled
 	ClockBacks int64 // rows mended as the clock went back
 }
+
+// Hints that a client adds to those of its machine.
+type (
+	// Missed says that N events were not given to a listener that was too slow. What is true stands in the store.
+	Missed struct{ N int }
+	// Panicked says that a listener or a handler of rows panicked. It goes on with the next event or row.
+	Panicked struct{ Value any }
+	// Drains says whether this client now sends what the store holds, or another handle does.
+	Drains struct{ Here bool }
+)
+
+func (Missed) event()   {}
+func (Panicked) event() {}
+func (Drains) event()   {}

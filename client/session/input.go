@@ -63,7 +63,7 @@ type (
 	// RowIs tells how the store has a row now that something other than Apply moved it: a Resend, a Retry, another process.
 	RowIs struct{ Row store.Row }
 	// RowGone says that a row was cancelled or discarded.
-	RowGone struct{ Key store.Key }
+	RowGone struct{ Row store.Row }
 	// Rows is a complete reading of the store's rows, after another handle changed it.
 	Rows struct{ Rows []store.Row }
 	// TryNow lifts the waiting times of one room; attempts stay as they are.

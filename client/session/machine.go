@@ -127,7 +127,7 @@ func (m *Machine) handle(in Input) {
 	case RowIs:
 		m.rowIs(in.Row)
 	case RowGone:
-		m.rowGone(in.Key)
+		m.rowGone(in.Row)
 	case Rows:
 		m.reread(in.Rows)
 	case TryNow:
@@ -191,6 +191,9 @@ func (m *Machine) Stats() Stats {
 	}
 	return s
 }
+
+// Broken returns the failure of the store after which the machine does nothing any more, nil while all is well.
+func (m *Machine) Broken() error { return m.broken }
 
 // State returns the connection's state.
 func (m *Machine) State() State { return m.link.state }

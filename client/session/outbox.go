@@ -42,8 +42,8 @@ func (m *Machine) rowIs(s store.Row) {
 }
 
 // rowGone takes in that a row was removed by the app's word.
-func (m *Machine) rowGone(k store.Key) {
-	if w := m.rows[k]; w != nil {
+func (m *Machine) rowGone(r store.Row) {
+	if w := m.rows[r.Key]; w != nil && w.stored.Position == r.Position {
 		m.drop(w)
 	}
 }

@@ -1,0 +1,279 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hapax/client/session"
+	"hapax/client/store"
+)
+
+// driver runs the machine: one goroutine that takes in what happened, has the machine judge it, and carries its effects out
+// in their order. Without the store's lock it has no machine and only hands new rows to the process that has.
+type driver struct {
+	c     *Client
+	m     *session.Machine // nil while another handle drains the store
+	fence int64
+
+	gen     int64 // of machines: what an earlier one's connections still say is dropped
+	conns   map[int64]*link
+	frames  chan session.Input // from the connections' goroutines
+	timer   *time.Timer
+	stop    context.CancelFunc // of the connections
+	ctx     context.Context
+	bodies  map[int64]Body // by position, of rows just stored
+	cached  int            // bytes of bodies
+	pending map[int64]sending
+	asks    map[int64]question
+	again   []session.Input // for the next Step
+
+	connect bool           // the app's wishes, for the machine after the next
+	rooms   map[string]int // room → rows of a snapshot
+}
+
+func newDriver(c *Client) *driver {
+	return &driver{
+		c: c, conns: make(map[int64]*link), frames: make(chan session.Input, framesAhead), bodies: make(map[int64]Body),
+		pending: make(map[int64]sending), asks: make(map[int64]question), rooms: make(map[string]int),
+	}
+}
+
+// framesAhead is how many inputs of connections wait before their readers do: back-pressure that reaches the server.
+const framesAhead = 256
+
+// inspect asks for the machine's counts.
+type inspect struct {
+	session.Unask // makes it an input
+	done          chan Stats
+}
+
+// post is a Send on its way to the machine.
+type post struct {
+	session.Send
+	sending
+}
+
+// takeOver takes the store's lock and makes a machine of what the store holds. No error where another handle has the lock.
+func (d *driver) takeOver(ctx context.Context) error {
+	fence, err := d.c.store.Drain(ctx)
+	if errors.Is(err, store.ErrDraining) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	load, err := d.load(ctx)
+	if err != nil {
+		return errors.Join(err, d.c.store.Undrain(context.WithoutCancel(ctx)))
+	}
+	d.gen++
+	d.fence = fence
+	d.ctx, d.stop = context.WithCancel(d.c.ctx)
+	d.m = session.New(d.c.opts.Session, load)
+	d.c.shared.set(func(s *shared) { s.drains, s.broken = true, nil })
+	d.c.hub.emit(session.Drains{Here: true})
+	return nil
+}
+
+func (d *driver) load(ctx context.Context) (l session.Load, err error) {
+	if l.Owner, err = d.c.store.Owner(ctx); err != nil {
+		return l, err
+	}
+	if l.Rooms, err = d.c.store.Rooms(ctx); err != nil {
+		return l, err
+	}
+	l.Rows, err = d.allRows(ctx)
+	return l, err
+}
+
+// allRows reads the outbox without its bodies.
+func (d *driver) allRows(ctx context.Context) (rows []store.Row, err error) {
+	for r, err := range d.c.Outbox(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// wishes are the inputs by which a new machine learns what the app wants.
+func (d *driver) wishes() (in []session.Input) {
+	if d.m == nil {
+		return nil
+	}
+	for room, rows := range d.rooms {
+		in = append(in, session.Subscribe{Room: room, Limit: rows})
+	}
+	for _, q := range d.asks {
+		in = append(in, q.Ask)
+	}
+	if d.connect {
+		in = append(in, session.Connect{})
+	}
+	return in
+}
+
+// loop runs until the client is closed.
+func (d *driver) loop(first []session.Input) {
+	defer close(d.c.done)
+	d.timer = time.NewTimer(time.Hour)
+	defer d.timer.Stop()
+	poll := time.NewTicker(d.c.opts.Poll)
+	defer poll.Stop()
+	d.step(first)
+	for {
+		var in []session.Input
+		select {
+		case <-d.c.ctx.Done():
+			d.end()
+			return
+		case <-d.c.box.signal:
+		case f := <-d.frames:
+			in = d.fromConn(in, f)
+		case <-d.timer.C:
+		case <-poll.C:
+			in = d.look(in)
+		}
+		in = append(in, d.c.box.take()...)
+		for range framesAhead { // what came meanwhile shares one sync
+			select {
+			case f := <-d.frames:
+				in = d.fromConn(in, f)
+				continue
+			default:
+			}
+			break
+		}
+		d.step(in)
+	}
+}
+
+// step has the machine judge what happened, and does what it says until nothing is left to be stored.
+func (d *driver) step(in []session.Input) {
+	in = d.note(in)
+	if d.m == nil {
+		d.follow(in)
+		return
+	}
+	d.reopen(in)
+	for {
+		effects := d.m.Step(d.c.opts.Now(), in...)
+		in = nil
+		if res := d.run(effects); res != nil {
+			in = append(in, res)
+		}
+		in = append(in, d.again...)
+		d.again = nil
+		if len(in) == 0 {
+			break
+		}
+	}
+	d.publish()
+	if errors.Is(d.m.Broken(), store.ErrFenced) {
+		d.demote()
+	}
+}
+
+// note remembers what the app wants, and who waits for an answer. What is left is for the machine.
+func (d *driver) note(in []session.Input) []session.Input {
+	out := in[:0:len(in)]
+	for _, i := range in {
+		switch i := i.(type) {
+		case post:
+			d.pending[i.Ticket] = i.sending
+			out = append(out, i.Send)
+			continue
+		case question:
+			d.asks[i.Ticket] = i
+			out = append(out, i.Ask)
+			continue
+		case inspect:
+			if d.m == nil {
+				i.done <- Stats{}
+			} else {
+				i.done <- d.m.Stats()
+			}
+			continue
+		case session.Unask:
+			delete(d.asks, i.Ticket)
+		case session.Connect:
+			d.connect = true
+		case session.Disconnect:
+			d.connect = false
+		case session.Subscribe:
+			d.rooms[i.Room] = i.Limit
+		case session.Unsubscribe:
+			delete(d.rooms, i.Room)
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// reopen makes a new machine where the store failed and the app asks to connect: the one way back.
+func (d *driver) reopen(in []session.Input) {
+	if d.m.Broken() == nil {
+		return
+	}
+	for _, i := range in {
+		if _, ok := i.(session.Connect); !ok {
+			continue
+		}
+		if err := d.renew(); err != nil {
+			d.c.hub.emit(session.Failed{Err: err})
+		}
+		return
+	}
+}
+
+func (d *driver) renew() error {
+	d.hangUp()
+	if err := d.c.store.Undrain(d.c.ctx); err != nil {
+		return err
+	}
+	old := d.m
+	if err := d.takeOver(d.c.ctx); err != nil {
+		return err
+	}
+	if d.m == old {
+		return store.ErrDraining
+	}
+	d.again = append(d.again, d.wishes()...)
+	return nil
+}
+
+// publish tells the app's goroutines how things stand.
+func (d *driver) publish() {
+	now := d.c.opts.Now()
+	limits, broken := d.m.Limits(), d.m.Broken()
+	t, welcomed := d.m.ServerTime(now)
+	d.c.shared.set(func(s *shared) {
+		s.limits, s.broken = limits, broken
+		if welcomed {
+			s.welcomed, s.offset = true, t-now.Mono
+		}
+	})
+}
+
+func (s *shared) set(f func(*shared)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s)
+}
+
+// end leaves nothing behind: connections closed, all who wait answered.
+func (d *driver) end() {
+	d.hangUp()
+	d.c.hub.close()
+	for _, i := range d.note(d.c.box.close()) {
+		_ = i // what needs an answer was noted
+	}
+	for _, s := range d.pending {
+		s.done <- added{err: ErrClosed}
+	}
+	for _, q := range d.asks {
+		q.done <- session.Answer{Err: ErrClosed}
+	}
+}

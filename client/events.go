@@ -1,0 +1,176 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"hapax/client/session"
+)
+
+// Event is a hint: it may come late, twice, or not at all for a listener that is slow. What is true stands in the store.
+// The kinds are those of package session.
+type Event = session.Event
+
+// listenerDepth is how many events wait for a slow listener before they are counted as missed.
+const listenerDepth = 1024
+
+// hub hands events to listeners, each at its own speed.
+type hub struct {
+	mu        sync.Mutex
+	listeners map[*listener]struct{}
+	shut      bool
+	rows      chan struct{} // closed and replaced when a room or the outbox may hold something new
+}
+
+func (h *hub) init() {
+	h.listeners = make(map[*listener]struct{})
+	h.rows = make(chan struct{})
+}
+
+type listener struct {
+	mu     sync.Mutex
+	events []Event
+	missed int
+	shut   bool
+	signal chan struct{}
+}
+
+func (h *hub) emit(e Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		l.put(e)
+	}
+}
+
+func (l *listener) put(e Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.events) >= listenerDepth {
+		l.missed++
+		return
+	}
+	l.events = append(l.events, e)
+	l.wake()
+}
+
+func (l *listener) wake() {
+	select {
+	case l.signal <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what waits, and whether more can come.
+func (l *listener) take() (events []Event, open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	events, l.events = l.events, nil
+	if l.missed > 0 {
+		events = append(events, session.Missed{N: l.missed})
+		l.missed = 0
+	}
+	return events, !l.shut
+}
+
+func (h *hub) add() *listener {
+	l := &listener{signal: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.shut = h.shut; !l.shut {
+		h.listeners[l] = struct{}{}
+	}
+	return l
+}
+
+func (h *hub) remove(l *listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.listeners, l)
+	l.end()
+}
+
+func (l *listener) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shut = true
+	l.wake()
+}
+
+// close ends all listeners once they have taken what waits.
+func (h *hub) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.shut = true
+	for l := range h.listeners {
+		l.end()
+	}
+	clear(h.listeners)
+}
+
+// changes returns a channel that is closed when rooms or outbox may have changed. Take it before reading the store.
+func (h *hub) changes() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rows
+}
+
+func (h *hub) changed() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	close(h.rows)
+	h.rows = make(chan struct{})
+}
+
+// Events returns the events from now on, until ctx or the client ends. The loop's body may call any method of the client.
+func (c *Client) Events(ctx context.Context) iter.Seq[Event] {
+	l := c.hub.add()
+	return func(yield func(Event) bool) {
+		defer c.hub.remove(l)
+		for {
+			events, open := l.take()
+			for _, e := range events {
+				if !yield(e) {
+					return
+				}
+			}
+			if len(events) > 0 {
+				continue
+			}
+			if !open {
+				return
+			}
+			select {
+			case <-l.signal:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// Listen calls f with each event from now on, one after the other in a goroutine of its own, until stop is called or the
+// client ends. f may be slow, call any method of the client, and panic: that is told by a Panicked event and costs no other event.
+func (c *Client) Listen(f func(Event)) (stop func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	events := c.Events(ctx)
+	go func() {
+		defer stop()
+		for e := range events {
+			if v := protect(func() { f(e) }); v != nil {
+				if _, again := e.(session.Panicked); !again { // a listener that always panics must not feed itself
+					c.hub.emit(session.Panicked{Value: v})
+				}
+			}
+		}
+	}()
+	return stop
+}
+
+// protect calls f and returns what it panicked with.
+func protect(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
