@@ -120,6 +120,7 @@ func (s *Store) write(b *store.Batch, outcomes []room.Outcome, accepted int) err
 	for _, e := range x.entries { // rising, so that the memtable's skip list is walked once
 		if at := &x.places[e.command]; !e.follows && at.accepted {
 			x.setResult(batch, x.key(e), &outcomes[e.command].Result, at.key.result.epoch)
+			w.recent.add(x.key(e), w.sums.commits)
 		}
 	}
 	x.setMessages(batch, b, outcomes)

@@ -1,6 +1,9 @@
 package pebble
 
 import (
+	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 
 	lsm "github.com/cockroachdb/pebble/v2"
@@ -13,8 +16,9 @@ import (
 
 // spot is a folder, on a real disk or in memory.
 type spot struct {
-	dir  string
-	opts Options
+	dir   string
+	opts  Options
+	flush int64 // see flushing
 }
 
 func (p spot) TryOpen() (store.Store, error) {
@@ -22,10 +26,45 @@ func (p spot) TryOpen() (store.Store, error) {
 	if err != nil {
 		return nil, err // not a nil *Store inside an interface
 	}
+	if p.flush > 0 {
+		return &flushing{Store: s, every: p.flush}, nil
+	}
 	return s, nil
 }
 
-func (p spot) Open(t testing.TB) store.Store { return p.open(t) }
+func (p spot) Open(t testing.TB) store.Store {
+	t.Helper()
+	s, err := p.TryOpen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// flushing is a store whose memtable becomes a table after every few commits and purges, so that rows, and what was dropped of them, are found in
+// tables, in the memtable and in both.
+type flushing struct {
+	*Store
+	every int64
+	n     atomic.Int64
+}
+
+func (f *flushing) Commit(ctx context.Context, b *store.Batch) ([]room.Outcome, error) {
+	out, err := f.Store.Commit(ctx, b)
+	return out, errors.Join(err, f.maybe(err))
+}
+
+func (f *flushing) Purge(ctx context.Context, p store.Policy, now int64) (store.Purged, error) {
+	done, err := f.Store.Purge(ctx, p, now)
+	return done, errors.Join(err, f.maybe(err))
+}
+
+func (f *flushing) maybe(err error) error {
+	if err != nil || f.n.Add(1)%f.every != 0 {
+		return nil
+	}
+	return f.db.Flush()
+}
 
 func (p spot) open(t testing.TB) *Store {
 	t.Helper()
@@ -76,6 +115,15 @@ func TestConformance(t *testing.T) {
 		o := small()
 		o.FS = vfs.NewMem()
 		return spot{dir: "/data", opts: o}
+	})
+}
+
+// TestConformanceFlushed runs the suite with rows in tables rather than in memory.
+func TestConformanceFlushed(t *testing.T) {
+	storetest.Run(t, func(t testing.TB) storetest.Place {
+		o := small()
+		o.FS = vfs.NewMem()
+		return spot{dir: "/data", opts: o, flush: 3}
 	})
 }
 

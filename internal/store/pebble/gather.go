@@ -80,23 +80,23 @@ func (x *scratch) add(command int, r *roomRow, actor, id string, follows bool) {
 	x.entries = append(x.entries, entry{from: from, to: uint32(len(x.arena)), command: uint32(command), follows: follows, fresh: r.fresh})
 }
 
-// lookUp finds what is stored of each different key, by one iterator that goes upwards. Bloom filters answer for unknown keys, also those of
-// the bottom level, which db.Get wouldn't ask.
+// lookUp finds what is stored of each different key.
 func (s *Store) lookUp() error {
 	x := &s.w.scratch
 	x.held = slices.Grow(x.held[:0], len(x.entries)) // no growth below: places point into it
-	it, err := s.db.NewIter(&lsm.IterOptions{
-		LowerBound: []byte{tableResults}, UpperBound: []byte{tableResults + 1}, UseL6Filters: true,
-	})
-	if err != nil {
-		return damage(err)
+	if len(x.entries) == 0 {
+		return nil
 	}
-	defer it.Close()
+	k, err := s.newLookup()
+	if err != nil {
+		return err
+	}
+	defer k.close()
 	for i, e := range x.entries {
 		if i == 0 || !bytes.Equal(x.key(e), x.key(x.entries[i-1])) {
 			x.held = append(x.held, held{})
 			if !e.fresh {
-				if err := s.find(it, x.key(e), &x.held[len(x.held)-1]); err != nil {
+				if err := k.find(x.key(e), &x.held[len(x.held)-1]); err != nil {
 					return err
 				}
 			}
@@ -111,7 +111,65 @@ func (s *Store) lookUp() error {
 	return nil
 }
 
-func (s *Store) find(it *lsm.Iterator, key []byte, h *held) error {
+// lookup reads results, of most keys in the tables only.
+type lookup struct {
+	s      *Store
+	tables *lsm.Iterator // without the memtables
+	all    *lsm.Iterator // made when the first key needs it
+	whole  bool          // every key needs it
+}
+
+func (s *Store) newLookup() (*lookup, error) {
+	opts := resultsRange()
+	opts.LowerBound = countsKey // its row is read too
+	opts.OnlyReadGuaranteedDurable = true
+	tables, err := s.db.NewIter(opts)
+	if err != nil {
+		return nil, damage(err)
+	}
+	k := &lookup{s: s, tables: tables}
+	var flushed counts
+	if tables.SeekPrefixGE(countsKey) {
+		value, err := tables.ValueAndErr()
+		if err == nil {
+			flushed, err = readCounts(value)
+		}
+		if err != nil {
+			k.close()
+			return nil, damage(err)
+		}
+	}
+	if err := tables.Error(); err != nil {
+		k.close()
+		return nil, damage(err)
+	}
+	k.whole = !s.w.recent.forget(flushed.commits)
+	return k, nil
+}
+
+// resultsRange are the options for looking results up: by the bloom filters of all levels, also of the bottom one, which db.Get wouldn't ask.
+func resultsRange() *lsm.IterOptions {
+	return &lsm.IterOptions{LowerBound: []byte{tableResults}, UpperBound: []byte{tableResults + 1}, UseL6Filters: true}
+}
+
+func (k *lookup) close() {
+	_ = k.tables.Close()
+	if k.all != nil {
+		_ = k.all.Close()
+	}
+}
+
+func (k *lookup) find(key []byte, h *held) error {
+	it := k.tables
+	if k.whole || k.s.w.recent.has(key) {
+		if k.all == nil {
+			var err error
+			if k.all, err = k.s.db.NewIter(resultsRange()); err != nil {
+				return damage(err)
+			}
+		}
+		it = k.all
+	}
 	if !it.SeekPrefixGE(key) {
 		return damage(it.Error())
 	}
@@ -122,7 +180,7 @@ func (s *Store) find(it *lsm.Iterator, key []byte, h *held) error {
 	if err != nil {
 		return damage(err)
 	}
-	h.result, err = readResult(key, value, s.self.Epochs)
+	h.result, err = readResult(key, value, k.s.self.Epochs)
 	h.known = err == nil
 	return err
 }

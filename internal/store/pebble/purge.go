@@ -47,6 +47,7 @@ type purge struct {
 	rows    int        // rows that it touches
 	dropped store.Purged
 	marks   []marks
+	keys    [][]byte // of the results that it drops
 }
 
 // marks are a room's marks after the step under way.
@@ -59,7 +60,7 @@ type marks struct {
 }
 
 func (g *purge) begin() {
-	g.batch, g.rows, g.dropped, g.marks = g.s.db.NewBatch(), 0, store.Purged{}, g.marks[:0]
+	g.batch, g.rows, g.dropped, g.marks, g.keys = g.s.db.NewBatch(), 0, store.Purged{}, g.marks[:0], g.keys[:0]
 }
 
 func (g *purge) rooms() error {
@@ -175,7 +176,9 @@ func (g *purge) dropRow(row *roomRow, r *journalRow, m *marks, results, messages
 	out := r.Seq <= max(row.Low, messages)
 	gone := r.Seq <= max(row.resultLow, results)
 	if gone && r.Seq > row.resultLow {
-		_ = g.batch.Delete(appendResultKey(nil, row.number, r.Actor, r.ID), nil)
+		key := appendResultKey(nil, row.number, r.Actor, r.ID)
+		_ = g.batch.Delete(key, nil)
+		g.keys = append(g.keys, key)
 		m.resultLow = r.Seq
 		m.horizon = store.Horizon(m.horizon, r.At, g.now)
 		g.dropped.Results++
@@ -221,6 +224,9 @@ func (g *purge) flush() error {
 		}
 	}
 	w.sums.commits++
+	for _, key := range g.keys {
+		w.recent.add(key, w.sums.commits) // a look-up in the tables would still find it
+	}
 	w.sums.messages -= g.dropped.Messages
 	w.sums.results -= g.dropped.Results
 	if err := g.batch.Set(countsKey, appendCounts(nil, &w.sums), nil); err != nil {

@@ -21,6 +21,7 @@ type writing struct {
 	ids   uint64              // messageIds given in this opening
 	given uint64              // room numbers given, also those that no commit used
 
+	recent  recent
 	scratch scratch
 }
 
@@ -28,6 +29,7 @@ func (w *writing) init(s *Store, c counts) {
 	w.sums = c
 	w.given = c.numbers
 	w.rooms = map[string]*roomRow{}
+	w.recent = newRecent(c.commits)
 	w.life = append([]byte(s.self.Life), '-')
 }
 

@@ -41,7 +41,7 @@ func (v *view) Result(key idem.Key) (res idem.Result, known bool, err error) {
 }
 
 func findResult(r lsm.Reader, key []byte, epochs []string) (res idem.Result, known bool, err error) {
-	it, err := r.NewIter(&lsm.IterOptions{LowerBound: []byte{tableResults}, UpperBound: []byte{tableResults + 1}, UseL6Filters: true})
+	it, err := r.NewIter(resultsRange())
 	if err != nil {
 		return res, false, damage(err)
 	}
