@@ -1,0 +1,85 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// SocketName is the socket's file in the data folder.
+const SocketName = "admin.sock"
+
+// checkpointWait bounds a checkpoint as its client waits for it; it links files, so minutes are plenty.
+const checkpointWait = 5 * time.Minute
+
+// Checkpoint writes a copy of the store, as of one commit, into a folder that doesn't exist yet.
+type Checkpoint func(ctx context.Context, dir string) error
+
+// ListenSocket opens the socket of a data folder. The caller holds the folder's lock, so one that is there is left
+// from a process that died. Only the server's own user may connect.
+func ListenSocket(data string) (net.Listener, error) {
+	path, err := socketPath(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("admin socket: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("admin socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("admin socket: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// maxSocketPath is what the shortest of our systems takes as a socket's path.
+const maxSocketPath = 100
+
+// socketPath is the socket's path, relative where the whole one is too long for the system.
+func socketPath(data string) (string, error) {
+	path, err := filepath.Abs(filepath.Join(data, SocketName))
+	if err != nil {
+		return "", fmt.Errorf("admin socket: %w", err)
+	}
+	if len(path) <= maxSocketPath {
+		return path, nil
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("admin socket: %w", err)
+	}
+	if relative, err := filepath.Rel(wd, path); err == nil && len(relative) <= maxSocketPath {
+		return relative, nil
+	}
+	return "", fmt.Errorf("admin socket: the path %s is longer than a socket's may be (%d bytes)", path, maxSocketPath)
+}
+
+// SocketHandler serves POST /checkpoint?dir=: 201 once the copy is there, 400 for a wrong folder, 500 with the reason.
+func SocketHandler(checkpoint Checkpoint) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /checkpoint", func(w http.ResponseWriter, r *http.Request) {
+		dir := r.URL.Query().Get("dir")
+		if !filepath.IsAbs(dir) {
+			http.Error(w, "dir must be the absolute path of a folder that doesn't exist yet", http.StatusBadRequest)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), checkpointWait)
+		defer cancel()
+		if err := checkpoint(ctx, dir); err != nil {
+			http.Error(w, strings.TrimSpace(err.Error()), http.StatusInternalServerError)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+	})
+	return mux
+}

@@ -1,0 +1,186 @@
+package ws
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hapax/internal/engine"
+	"hapax/internal/idem"
+	"hapax/internal/room"
+	"hapax/internal/wire"
+	"hapax/protocol"
+)
+
+// handle takes one frame through the first steps of docs/spec/protocol.md, Judging: form and limits, session, rights. What it returns
+// ends the connection.
+func (c *conn) handle(frame []byte) error {
+	cmd, problem := protocol.DecodeCommand(frame, &c.server.Protocol)
+	if problem != nil {
+		if !utf8.Valid(frame) {
+			return faultUTF8
+		}
+		e := problem.Event()
+		c.tell(&e)
+		return nil
+	}
+	if cmd.Type == protocol.TypeHello {
+		return c.hello(&cmd)
+	}
+	if c.session == nil {
+		return c.refuse(&cmd, protocol.SessionInvalid, "say hello first")
+	}
+	if !c.session.ValidAt(time.Now()) {
+		return c.refuse(&cmd, protocol.SessionInvalid, "the token has expired; say hello with a new one")
+	}
+	switch cmd.Type {
+	case protocol.TypeSend:
+		return c.send(&cmd)
+	case protocol.TypeSubscribe:
+		return c.subscribe(&cmd)
+	case protocol.TypeUnsubscribe:
+		return c.unsubscribe(&cmd)
+	case protocol.TypeStatus:
+		return c.status(&cmd)
+	case protocol.TypeHistory:
+		return c.history(&cmd)
+	case protocol.TypePing:
+		c.tell(&protocol.Event{Type: protocol.TypePong, Ref: cmd.Ref, ServerTime: time.Now().UnixMilli()})
+		return nil
+	}
+	return c.refuse(&cmd, protocol.BadRequest, "unknown type")
+}
+
+// refuse answers a command with a code. The connection goes on.
+func (c *conn) refuse(cmd *protocol.Command, code protocol.Code, text string) error {
+	e := wire.Error(code, text, 0)
+	e.Ref, e.Room, e.ClientMessageID = cmd.Ref, cmd.Room, cmd.ClientMessageID
+	c.tell(&e)
+	return nil
+}
+
+func (c *conn) send(cmd *protocol.Command) error {
+	if !c.session.CanWrite(cmd.Room) {
+		return c.refuse(cmd, protocol.Forbidden, "no right to write to this room")
+	}
+	if _, subscribed := c.rooms[cmd.Room]; !subscribed && c.session.CanRead(cmd.Room) {
+		return c.refuse(cmd, protocol.NotSubscribed, "subscribe to the room first")
+	}
+	c.mu.Lock()
+	drained := c.drained
+	if !drained {
+		c.inFlight++
+	}
+	c.mu.Unlock()
+	if drained {
+		return c.refuse(cmd, protocol.Draining, "the server is going down")
+	}
+	command := wire.Command(c.actor, cmd)
+	c.server.Rooms.Send(command, &pending{conn: c, key: command.Key, ref: cmd.Ref})
+	return nil
+}
+
+// pending is a send that waits for its outcome.
+type pending struct {
+	conn *conn
+	key  idem.Key
+	ref  string
+}
+
+// Complete implements engine.Completion.
+func (p *pending) Complete(o room.Outcome) {
+	c := p.conn
+	e := wire.Answer(o, p.key)
+	e.Ref = p.ref
+	c.tell(&e)
+	c.mu.Lock()
+	c.inFlight--
+	last := c.drained && c.inFlight == 0
+	c.changed.Signal()
+	c.mu.Unlock()
+	if last {
+		c.abort()
+	}
+}
+
+// Flusher implements engine.Flusher: the answers of a commit leave together.
+func (p *pending) Flusher() engine.Subscriber { return p.conn }
+
+func (c *conn) subscribe(cmd *protocol.Command) error {
+	if !c.session.CanRead(cmd.Room) {
+		return c.refuse(cmd, protocol.Forbidden, "no right to read this room")
+	}
+	name := strings.Clone(cmd.Room) // the command's strings share one copy of the whole frame
+	if _, again := c.rooms[name]; !again && len(c.rooms) >= c.server.Limits.Subscriptions {
+		return c.refuse(cmd, protocol.BadRequest, "as many rooms are subscribed as one connection may have")
+	}
+	limit := cmd.Limit
+	if limit < 0 {
+		limit = c.server.Protocol.SnapshotRows
+	}
+	c.flush()
+	err := c.server.Rooms.Subscribe(c.ctx, c, name, cursorOf(cmd.Cursor), limit, func(caught engine.Catchup) {
+		e := wire.Caught(name, caught, c.actor)
+		e.Ref = cmd.Ref
+		c.tell(&e)
+	})
+	if err != nil {
+		c.drop(name)
+		return c.unavailable(cmd, "subscribe", err)
+	}
+	if c.rooms == nil {
+		c.rooms = make(map[string]struct{})
+	}
+	c.rooms[name] = struct{}{}
+	return nil
+}
+
+func cursorOf(c *protocol.Cursor) *engine.Cursor {
+	if c == nil {
+		return nil
+	}
+	return &engine.Cursor{Epoch: c.Epoch, After: c.After, MessageID: c.MessageID}
+}
+
+func (c *conn) unsubscribe(cmd *protocol.Command) error {
+	c.drop(cmd.Room)
+	c.tell(&protocol.Event{Type: protocol.TypeUnsubscribed, Ref: cmd.Ref, Room: cmd.Room})
+	return nil
+}
+
+func (c *conn) drop(name string) {
+	if _, subscribed := c.rooms[name]; subscribed {
+		c.server.Rooms.Unsubscribe(c, name)
+		delete(c.rooms, name)
+	}
+}
+
+func (c *conn) status(cmd *protocol.Command) error {
+	key := idem.Key{Actor: c.actor, Room: cmd.Room, ID: cmd.ClientMessageID}
+	c.flush()
+	o := c.server.Rooms.Status(c.ctx, key, cmd.SentAt)
+	e := wire.Answer(o, key)
+	e.Ref = cmd.Ref
+	c.tell(&e)
+	return nil
+}
+
+func (c *conn) history(cmd *protocol.Command) error {
+	if !c.session.CanRead(cmd.Room) {
+		return c.refuse(cmd, protocol.Forbidden, "no right to read this room")
+	}
+	c.flush()
+	rows, more, err := c.server.Rooms.History(c.ctx, cmd.Room, cmd.Before, cmd.Limit)
+	if err != nil {
+		return c.unavailable(cmd, "history", err)
+	}
+	c.tell(&protocol.Event{
+		Type: protocol.TypePage, Ref: cmd.Ref, Room: cmd.Room, Epoch: c.server.Rooms.Identity().Epoch, Messages: wire.Rows(rows, c.actor), More: more,
+	})
+	return nil
+}
+
+func (c *conn) unavailable(cmd *protocol.Command, what string, err error) error {
+	c.server.Log.Warn("the store didn't answer", "command", what, "error", err)
+	return c.refuse(cmd, protocol.Unavailable, "the store can't answer now")
+}

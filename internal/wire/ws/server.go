@@ -1,0 +1,135 @@
+package ws
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"hapax/internal/auth"
+	"hapax/internal/engine"
+	"hapax/internal/telemetry"
+	"hapax/protocol"
+)
+
+// Limits bound what connections may cost. All are set; package config has their defaults and reasons.
+type Limits struct {
+	Connections          int // at once; each costs memory and a file descriptor
+	ConnectionsPerSecond int // new ones; each costs a token's verification
+	ConnectionsBurst     int
+	Subscriptions        int           // of one connection
+	InFlight             int           // sends of one connection that wait for their answer
+	Outbound             int           // bytes that wait for a slow reader
+	Hello                time.Duration // until the first hello
+	Idle                 time.Duration // without any frame
+	Write                time.Duration // for one write
+	Spread               time.Duration // over which clients are told to come back
+}
+
+// expiredGrace is how long rows go on after a token expired (docs/spec/protocol.md, Client to server).
+const expiredGrace = 30 * time.Second
+
+// Options are what a server is made of.
+type Options struct {
+	Rooms       engine.Rooms
+	Auth        auth.Verifier
+	Metrics     *telemetry.Metrics
+	Log         *slog.Logger
+	Protocol    protocol.Limits
+	RetentionMs int64
+	Limits      Limits
+	Origins     []string // whose pages may connect, besides the server's own
+	Dev         bool     // loopback pages may connect too, and pages only by a loopback name
+}
+
+// Server holds the connections.
+type Server struct {
+	Options
+	accept *rate.Limiter
+
+	mu       sync.Mutex
+	conns    map[*conn]struct{}
+	draining bool
+	idle     chan struct{} // closed when draining and no connection is left
+}
+
+// New returns a server without connections.
+func New(o Options) *Server {
+	return &Server{
+		Options: o, conns: make(map[*conn]struct{}), idle: make(chan struct{}),
+		accept: rate.NewLimiter(rate.Limit(o.Limits.ConnectionsPerSecond), o.Limits.ConnectionsBurst),
+	}
+}
+
+// Serve takes over an upgraded connection and returns at once. early are bytes that the client sent behind its handshake.
+// turnedAway tells the client to come back later, and closes.
+func (s *Server) serve(nc net.Conn, early []byte, turnedAway bool) {
+	c := newConn(s, nc, early)
+	s.mu.Lock()
+	s.conns[c] = struct{}{}
+	draining := s.draining
+	s.mu.Unlock()
+	s.Metrics.Connected(1)
+	switch {
+	case draining:
+		c.drain(s.spread())
+	case turnedAway:
+		c.turnAway(s.spread())
+	}
+	go c.run()
+}
+
+func (s *Server) left(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.Metrics.Connected(-1)
+	if s.draining && len(s.conns) == 0 {
+		close(s.idle)
+	}
+}
+
+// Drain tells every client when to come back, spread over time, closes each connection once its sends are answered, and all
+// that are left when ctx ends. New connections are turned away. It returns when none is left.
+func (s *Server) Drain(ctx context.Context) {
+	s.mu.Lock()
+	if !s.draining && len(s.conns) == 0 {
+		close(s.idle)
+	}
+	s.draining = true
+	open := s.open()
+	s.mu.Unlock()
+	for _, c := range open {
+		c.drain(s.spread())
+	}
+	select {
+	case <-s.idle:
+		return
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	open = s.open()
+	s.mu.Unlock()
+	for _, c := range open {
+		c.abort()
+	}
+	<-s.idle
+}
+
+// Count is the number of open connections.
+func (s *Server) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+func (s *Server) open() []*conn {
+	open := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		open = append(open, c)
+	}
+	return open
+}
