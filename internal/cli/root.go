@@ -82,7 +82,8 @@ func newRoot() *cobra.Command {
 	}
 	root.AddCommand(
 		newHealth(),
-		newToken(),
+		newServe(),
+		newConfig(),
 		newVersion(),
 		newSettle(),
 		newWhy(),

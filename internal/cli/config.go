@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Check or print the server's configuration"}
+	cmd.AddCommand(
+		configCommand("check", "Tell all that is wrong with the configuration; exit status 3 if anything is", func(cmd *cobra.Command, _ string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "the configuration is right")
+			return err
+		}),
+		configCommand("print", "Print the configuration as YAML: defaults, file, environment and flags together; secrets are masked", func(cmd *cobra.Command, text string) error {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), text)
+			return err
+		}),
+	)
+	return cmd
+}
+
+func configCommand(name, short string, then func(cmd *cobra.Command, text string) error) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: name, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig(cmd, file)
+			if err != nil {
+				return err
+			}
+			text, err := c.Print()
+			if err == nil {
+				err = then(cmd, text)
+			}
+			if err != nil {
+				return &ExitError{Code: ExitMachine, Err: err}
+			}
+			return nil
+		},
+	}
+	addConfigFlags(cmd, &file)
+	return cmd
+}

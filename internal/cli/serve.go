@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"hapax/internal/config"
+	"hapax/internal/serve"
+	"hapax/internal/store"
+	"hapax/internal/telemetry"
+)
+
+func newServe() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the room server",
+		Long: `Run the room server: WebSocket on /v1/ws, HTTP on /v1/rooms, an admin address for /readyz and /metrics.
+
+Without any auth configured it serves this machine only, with a key of its own in the data folder, for which
+"hapax token" signs. SIGTERM or SIGINT drains; a second one ends at once.
+
+Exit status: 0 after a drain, 1 ended by a second signal, 3 the configuration is wrong, or the data folder is in use or
+of a newer version, 70 the store is damaged or failed (start again: only then it is known what the disk kept).`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig(cmd, file)
+			if err != nil {
+				return err
+			}
+			signals := make(chan os.Signal, 2)
+			signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+			defer signal.Stop(signals)
+			return serveExit(serve.Run(cmd.Context(), c, serve.Host{
+				Log:     telemetry.NewLogger(cmd.ErrOrStderr(), c.Log.Level, c.Log.Format),
+				Signals: signals,
+				Started: func(a serve.Addresses) { greet(cmd.OutOrStdout(), a, c.Data) },
+			}))
+		},
+	}
+	addConfigFlags(cmd, &file)
+	return cmd
+}
+
+func addConfigFlags(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "config", os.Getenv("HAPAX_CONFIG"), "YAML file; environment (HAPAX_…) and flags go over it")
+	config.AddFlags(cmd.Flags())
+}
+
+// loadConfig reads and checks the configuration; its errors exit with ExitConfig.
+func loadConfig(cmd *cobra.Command, file string) (config.Config, error) {
+	c, err := config.Load(file, os.Environ(), cmd.Flags())
+	if err == nil {
+		err = c.Validate()
+	}
+	if err != nil {
+		return c, &ExitError{Code: ExitConfig, Err: err}
+	}
+	return c, nil
+}
+
+// greet tells people on a terminal where to connect. Programs read it from the log.
+func greet(out io.Writer, a serve.Addresses, data string) {
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if err := serve.Greeting(f, a, data); err != nil {
+			slog.Debug("the terminal can't be written", "error", err)
+		}
+	}
+}
+
+// serveExit gives each end of a server its exit status and a line that says what to do.
+func serveExit(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, serve.ErrKilled):
+		return &ExitError{Code: ExitFailed, Err: err}
+	case errors.Is(err, store.ErrLocked):
+		return &ExitError{Code: ExitConfig, Err: fmt.Errorf("%w: another hapax serves this folder; stop it, or give another --data", err)}
+	case errors.Is(err, store.ErrNewer):
+		return &ExitError{Code: ExitConfig, Err: fmt.Errorf("%w: nothing was changed; run the version that wrote it, or a later one", err)}
+	case errors.Is(err, serve.ErrConfig):
+		return &ExitError{Code: ExitConfig, Err: err}
+	case errors.Is(err, store.ErrDamage):
+		return &ExitError{Code: ExitMachine, Err: fmt.Errorf("%w: nothing was changed; look with \"hapax verify\", or restore a backup into another folder", err)}
+	}
+	return &ExitError{Code: ExitMachine, Err: err}
+}

@@ -1,0 +1,144 @@
+package serve
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+
+	"hapax/internal/config"
+	"hapax/internal/wire/admin"
+)
+
+// listen opens the listeners and serves them.
+func (s *server) listen() (a Addresses, err error) {
+	a = Addresses{TLS: s.config.TLS.Cert != "", Dev: s.config.DevMode()}
+	clients, err := s.listenClients()
+	if err != nil {
+		return a, err
+	}
+	a.Clients = clients.Addr().String()
+	if s.config.Admin.Listen != "" {
+		l, err := s.listenAdmin()
+		if err != nil {
+			return a, err
+		}
+		a.Admin = l.Addr().String()
+		s.admin = s.newServer(admin.Handler(&s.health, s.metrics, s.config.Admin.Pprof))
+		// A profile is taken for longer than a client's request may last.
+		s.admin.ReadTimeout, s.admin.WriteTimeout = 0, 0
+		s.serve(s.admin, l)
+	}
+	if err := s.listenSocket(); err != nil {
+		return a, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /v1/ws", s.ws)
+	mux.Handle("/", s.http)
+	s.clients = s.newServer(mux)
+	s.clients.ConnState = bounded(s.config.Limits.Connections + s.config.Limits.Requests)
+	s.serve(s.clients, clients)
+	return a, nil
+}
+
+func (s *server) listenClients() (net.Listener, error) {
+	l, err := net.Listen("tcp", s.config.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if s.config.TLS.Cert == "" {
+		s.listeners = append(s.listeners, l)
+		return l, nil
+	}
+	pair, err := tls.LoadX509KeyPair(s.config.TLS.Cert, s.config.TLS.Key)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: tls: %w", ErrConfig, err), l.Close())
+	}
+	// WebSocket's upgrade is HTTP/1.1, so nothing else is offered.
+	l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	s.listeners = append(s.listeners, l)
+	return l, nil
+}
+
+// listenAdmin takes a free port where the default one is in use, so that several servers run on one machine without
+// being told; an address that somebody chose is kept to.
+func (s *server) listenAdmin() (net.Listener, error) {
+	l, err := net.Listen("tcp", s.config.Admin.Listen)
+	if standard := config.Default().Admin.Listen; errors.Is(err, syscall.EADDRINUSE) && s.config.Admin.Listen == standard {
+		s.log.Warn("the standard admin port is in use; taking a free one", "address", standard)
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: admin: %w", ErrConfig, err)
+	}
+	s.listeners = append(s.listeners, l)
+	return l, nil
+}
+
+// listenSocket opens the socket by which `hapax backup` asks for a checkpoint, where the store can make one.
+func (s *server) listenSocket() error {
+	checkpoint, can := s.checkpoint()
+	if !can {
+		return nil
+	}
+	l, err := admin.ListenSocket(s.config.Data)
+	if err != nil {
+		return err
+	}
+	s.listeners = append(s.listeners, l)
+	s.socket = s.newServer(admin.SocketHandler(checkpoint))
+	s.socket.ReadTimeout, s.socket.WriteTimeout = 0, 0
+	s.serve(s.socket, l)
+	return nil
+}
+
+// newServer bounds what a client that sends or reads slowly can hold.
+func (s *server) newServer(h http.Handler) *http.Server {
+	t := s.config.Timeouts
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: t.Header, ReadTimeout: t.Body, WriteTimeout: t.Body + t.Send + t.Write, IdleTimeout: t.Idle,
+		MaxHeaderBytes: s.config.Limits.Header, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+func (s *server) serve(h *http.Server, l net.Listener) {
+	go func() {
+		if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.broken <- err
+		}
+	}()
+}
+
+// bounded closes connections over a number. Those that became WebSockets are bounded by package ws.
+func bounded(most int) func(net.Conn, http.ConnState) {
+	var open atomic.Int64
+	return func(c net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			if open.Add(1) > int64(most) {
+				// The peer is told nothing: whoever opens thousands of connections at once doesn't read.
+				_ = c.Close()
+			}
+		case http.StateClosed, http.StateHijacked:
+			open.Add(-1)
+		}
+	}
+}
+
+// removeSocket takes the socket's file away; the listener does so by itself where its path was absolute.
+func (s *server) removeSocket() error {
+	if s.socket == nil {
+		return nil
+	}
+	err := os.Remove(filepath.Join(s.config.Data, admin.SocketName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

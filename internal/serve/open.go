@@ -1,0 +1,102 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"hapax/api"
+	"hapax/internal/config"
+	"hapax/internal/engine"
+	"hapax/internal/fanout/local"
+	"hapax/internal/room"
+	"hapax/internal/store"
+	"hapax/internal/store/memory"
+	"hapax/internal/store/pebble"
+	wirehttp "hapax/internal/wire/http"
+	"hapax/internal/wire/ws"
+	"hapax/protocol"
+)
+
+// open builds the parts in order. What was built before an error is closed by closeParts.
+func (s *server) open(ctx context.Context) (err error) {
+	openStore := s.host.Store
+	if openStore == nil {
+		openStore = OpenStore
+	}
+	if s.store, err = openStore(s.config, s.log); err != nil {
+		return err
+	}
+	if s.auth, err = openAuth(ctx, s.config, s.log); err != nil {
+		return err
+	}
+	s.bus = local.New()
+	if s.engine, err = engine.New(s.store, s.bus, s.engineOptions()); err != nil {
+		return err
+	}
+	s.metrics.Registry().MustRegister(&engineFigures{engine: s.engine}, &storeFigures{store: s.store, log: s.log})
+	limits := protocol.DefaultLimits
+	l, t := s.config.Limits, s.config.Timeouts
+	s.ws = ws.New(ws.Options{
+		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Protocol: limits,
+		RetentionMs: s.config.Retention.Results.Milliseconds(), Origins: s.config.Origins, Dev: s.config.DevMode(),
+		Limits: ws.Limits{
+			Connections: l.Connections, ConnectionsPerSecond: l.ConnectionsPerSecond, ConnectionsBurst: l.ConnectionsBurst,
+			Subscriptions: l.Subscriptions, InFlight: l.InFlight, Outbound: l.Outbound,
+			Hello: t.Hello, Idle: t.Idle, Write: t.Write, Spread: s.config.Drain.Spread,
+		},
+	})
+	s.http = wirehttp.New(wirehttp.Options{
+		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Protocol: limits,
+		SendWait: t.Send, ReadWait: t.Send, Requests: l.Requests, OpenAPI: api.OpenAPI,
+	})
+	return nil
+}
+
+// OpenStore opens what the configuration names.
+func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
+	if c.Store == "memory" {
+		return memory.New(), nil
+	}
+	return pebble.Open(c.Data, pebble.Options{Logger: log})
+}
+
+func (s *server) engineOptions() engine.Options {
+	const day = 24 * time.Hour
+	o, r := engine.DefaultOptions(), s.config.Retention
+	o.Log = s.log
+	o.Encode = EncodeRow
+	o.RetentionMs = r.Results.Milliseconds()
+	o.Policy = store.Policy{
+		ResultAgeMs: (r.Results + day).Milliseconds(), ResultRows: r.ResultRows,
+		JournalAgeMs: r.JournalAge.Milliseconds(), JournalRows: r.JournalRows,
+	}
+	o.PurgeEvery = r.Every
+	o.SendRate, o.SendBurst = s.config.Rate.Sends, s.config.Rate.Burst
+	return o
+}
+
+// EncodeRow is the wire's form of a row, for engine.Options.
+func EncodeRow(dst []byte, name, epoch string, m *room.Message, own bool) []byte {
+	id := ""
+	if own {
+		id = m.ID
+	}
+	return protocol.AppendMessage(dst, name, epoch, m.Seq, m.MessageID, m.Actor, id, m.Text, m.Data, m.At)
+}
+
+// closeParts closes what open built, the store last.
+func (s *server) closeParts() error {
+	var faults []error
+	if s.bus != nil {
+		faults = append(faults, s.bus.Close())
+	}
+	if s.store != nil {
+		if err := s.store.Close(); err != nil && !errors.Is(err, store.ErrBroken) {
+			faults = append(faults, fmt.Errorf("closing the store: %w", err))
+		}
+	}
+	return errors.Join(faults...)
+}
