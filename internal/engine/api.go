@@ -30,7 +30,8 @@ type Subscriber interface {
 	// Rows hands over live rows of a room in the order of seq. The encoded forms are shared by all subscribers and
 	// must not be changed, nor rows kept.
 	Rows(name string, rows []Row)
-	// Flush is called once after a commit's completions and rows have been handed over, if anything was.
+	// Flush is called once after a commit's completions and rows have been handed over, if anything was. Rows read from the
+	// store are flushed by themselves, so it may be called with nothing new.
 	Flush()
 }
 
