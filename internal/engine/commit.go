@@ -82,22 +82,18 @@ func (e *Engine) commit(g *group) ([]room.Outcome, error) {
 // judge is room.Decide and then the sender's rate (docs/spec/protocol.md, Judging 9): only what would be stored costs a
 // token. A store may repeat a transaction; a command pays once.
 func (e *Engine) judge(g *group, mono time.Duration) store.Judge {
-	if e.sends == nil {
-		return func(f room.Facts, c *room.Command) room.Outcome { return room.Decide(f, c) }
-	}
-	paid := make([]bool, len(g.cmds))
 	at := -1
 	return func(f room.Facts, c *room.Command) room.Outcome {
 		o := room.Decide(f, c)
 		at = g.index(c, at+1)
-		if o.Kind != room.Accepted || at >= 0 && paid[at] {
+		if o.Kind != room.Accepted || at >= 0 && g.fresh[at].Load() {
 			return o
 		}
 		if wait, ok := e.sends.take(c.Key.Actor, mono); !ok {
 			return room.Outcome{Kind: room.RateLimited, RetryAfterMs: milliseconds(wait)}
 		}
 		if at >= 0 {
-			paid[at] = true
+			g.fresh[at].Store(true)
 		}
 		return o
 	}

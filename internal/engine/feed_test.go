@@ -521,3 +521,20 @@ func TestHistoryAndList(t *testing.T) {
 		}
 	})
 }
+
+// A commit may hang while it holds a repeat of a row stored long ago: its author joins all the same.
+func TestAHangingRepeatHoldsNobodyUp(t *testing.T) {
+	bubble(t, options(), func(t *testing.T, r *rig) {
+		first := r.must("ann", "r", "a", "x")
+		g := make(gate)
+		r.store.set(func(f *faults) { f.after = g.hold })
+		again := r.post(nil, command("ann", "r", "a", "x"))
+		synctest.Wait()
+		c := &reader{actor: "ann"}
+		if a := r.join(c, "r", nil); len(a.Messages) != 1 {
+			t.Errorf("ann's snapshot: %+v", a)
+		}
+		close(g)
+		want(t, <-again, room.Duplicate, first.Result)
+	})
+}

@@ -87,7 +87,7 @@ func (w *world) send(rt *rapid.T) {
 	cmd := command(rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "actor"), rapid.SampledFrom(w.rooms).Draw(rt, "room"),
 		fmt.Sprint("id", w.next), "text")
 	if len(w.sent) > 0 && rapid.IntRange(0, 3).Draw(rt, "follows") == 0 {
-		cmd.Follows = rapid.SampledFrom(w.sent).Draw(rt, "which").Key.ID
+		cmd.Follows = w.sent[rapid.IntRange(0, len(w.sent)-1).Draw(rt, "which")].Key.ID
 	}
 	w.sent = append(w.sent, cmd)
 	w.issue(rt, cmd, true)
@@ -98,7 +98,7 @@ func (w *world) again(rt *rapid.T) {
 	if len(w.sent) == 0 {
 		return
 	}
-	cmd := rapid.SampledFrom(w.sent).Draw(rt, "which")
+	cmd := w.sent[rapid.IntRange(0, len(w.sent)-1).Draw(rt, "which")]
 	if rapid.IntRange(0, 4).Draw(rt, "change") == 0 {
 		cmd.Text, cmd.Fingerprint = "other", fingerprint("other")
 	}
@@ -122,7 +122,7 @@ func (w *world) issue(rt *rapid.T, cmd room.Command, first bool) {
 
 // join subscribes a connection to a room by its cursor, page by page, or without one.
 func (w *world) join(rt *rapid.T) {
-	c, name := rapid.SampledFrom(w.conns).Draw(rt, "connection"), rapid.SampledFrom(w.rooms).Draw(rt, "room")
+	c, name := w.conns[rapid.IntRange(0, len(w.conns)-1).Draw(rt, "connection")], rapid.SampledFrom(w.rooms).Draw(rt, "room")
 	cursor := c.cursor()
 	if w.where[c] != name || rapid.IntRange(0, 3).Draw(rt, "no cursor") == 0 {
 		w.Leave(c)
@@ -153,7 +153,7 @@ func (w *world) forget(c *reader) {
 }
 
 func (w *world) leave(rt *rapid.T) {
-	c := rapid.SampledFrom(w.conns).Draw(rt, "connection")
+	c := w.conns[rapid.IntRange(0, len(w.conns)-1).Draw(rt, "connection")]
 	if name := w.where[c]; rapid.Bool().Draw(rt, "one room") {
 		w.Unsubscribe(c, name)
 	} else {

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"hapax/internal/idem"
 	"hapax/internal/room"
@@ -16,6 +17,7 @@ type group struct {
 	cmds  []room.Command
 	dones []Completion
 	bytes int
+	fresh []atomic.Bool // of each command, once the group is taken: judged to be stored as a new row
 	told  chan struct{} // closed once every command has been answered
 }
 
@@ -116,6 +118,11 @@ func (q *queue) take() *group {
 	g := q.groups[0]
 	q.groups = slices.Delete(q.groups, 0, 1)
 	q.commands, q.bytes = q.commands-len(g.cmds), q.bytes-g.bytes
+	if n := len(g.cmds); n <= cap(g.fresh) {
+		g.fresh = g.fresh[:n]
+	} else {
+		g.fresh = make([]atomic.Bool, n, cap(g.cmds))
+	}
 	q.current = g
 	return g
 }
@@ -127,6 +134,9 @@ func (q *queue) done(g *group) {
 	q.current = nil
 	clear(g.cmds)
 	clear(g.dones)
+	for i := range g.fresh {
+		g.fresh[i].Store(false)
+	}
 	g.cmds, g.dones, g.bytes = g.cmds[:0], g.dones[:0], 0
 	q.spare = g
 }
@@ -168,8 +178,9 @@ func (q *queue) carrying(key *idem.Key) <-chan struct{} {
 	return nil
 }
 
-// telling returns the channel that closes when the group under way has been answered, where that group holds one of these
-// rows of a room: the store shows them already, but their author has no ack yet. Else it returns nil.
+// telling returns the channel that closes when the group under way has been answered, where that group brought one of
+// these rows of a room: the store shows them already, but their author has no ack yet. Else, and for a repeat of a row
+// stored before, it returns nil.
 func (q *queue) telling(name string, rows []room.Message) <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -180,7 +191,7 @@ func (q *queue) telling(name string, rows []room.Message) <-chan struct{} {
 	var authors map[author]struct{}
 	for i := range q.current.cmds {
 		key := &q.current.cmds[i].Key
-		if key.Room != name {
+		if key.Room != name || !q.current.fresh[i].Load() {
 			continue
 		}
 		if authors == nil {

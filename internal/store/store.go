@@ -25,7 +25,7 @@ type Identity struct {
 }
 
 // Judge says what becomes of a command. Accepted lets the store apply it.
-// It is called inside the transaction, in the order of the commands.
+// It is called inside the transaction, in the order of the commands, each a pointer into Batch.Commands.
 type Judge func(room.Facts, *room.Command) room.Outcome
 
 // Batch is what one commit stores. Commands are judged in their order.
