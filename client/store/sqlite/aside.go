@@ -14,35 +14,51 @@ import (
 
 // setAsideUnreadable moves outbox rows that can't be read to the table aside, and counts them. Bodies are read when they are
 // needed, and set aside then.
-func (s *Store) setAsideUnreadable() (int, error) {
-	bad := map[int64]error{}
-	scan := func() error {
-		clear(bad)
-		return s.db.query(func(st *sqlite3.Stmt) error {
-			if r, err := s.scanRow(st); err != nil {
-				bad[r.Position] = err
-			}
-			return nil
-		}, `SELECT `+rowColumns+` FROM outbox`)
-	}
+func (s *Store) setAsideUnreadable() (n int, err error) {
 	// Looked at without the write lock first, as nearly always there is nothing to do.
-	if err := s.db.read(func() error { return s.then(func(*db) error { return scan() }) }); err != nil || len(bad) == 0 {
-		return 0, err
-	}
-	err := s.db.write(func() error {
+	var bad map[int64]error
+	err = s.db.read(func() error {
 		return s.then(func(*db) error {
-			if err := scan(); err != nil {
-				return err
-			}
-			for position, why := range bad {
-				if err := s.setAside("outbox", "position", position, why); err != nil {
-					return err
-				}
-			}
-			return nil
+			bad, err = s.unreadable()
+			return err
 		})
 	})
-	return len(bad), err
+	if err != nil || len(bad) == 0 {
+		return 0, err
+	}
+	err = s.db.write(func() error {
+		return s.then(func(*db) error {
+			n, err = s.moveUnreadable(0)
+			return err
+		})
+	})
+	return n, err
+}
+
+// unreadable returns the positions of rows that can't be read, and why.
+func (s *Store) unreadable() (map[int64]error, error) {
+	bad := map[int64]error{}
+	err := s.db.query(func(st *sqlite3.Stmt) error {
+		if r, err := s.scanRow(st); err != nil {
+			bad[r.Position] = err
+		}
+		return nil
+	}, `SELECT `+rowColumns+` FROM outbox`)
+	return bad, err
+}
+
+// moveUnreadable moves them within a transaction, and adds their number to n.
+func (s *Store) moveUnreadable(n int) (int, error) {
+	bad, err := s.unreadable()
+	if err != nil {
+		return n, err
+	}
+	for position, why := range bad {
+		if err := s.setAside("outbox", "position", position, why); err != nil {
+			return n, err
+		}
+	}
+	return n + len(bad), nil
 }
 
 // setAside moves one row of a table, with all its columns, within a transaction.

@@ -46,6 +46,7 @@ type locker interface {
 // Store is one handle on a file. It implements store.Store.
 type Store struct {
 	limits store.Limits
+	path   string
 	device ids.Device
 	report store.Report
 	seal   *sealer
@@ -69,6 +70,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{limits: o.Limits.OrDefault()}
 	path, err := s.connect(path, o)
+	s.path = path
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
@@ -158,8 +160,12 @@ func (s *Store) prepare(o Options) error {
 	if version == 0 {
 		s.report.From = last
 	}
-	if err := d.check(); err != nil {
+	tables, err := d.check()
+	if err != nil {
 		return err
+	}
+	if last == store.Version && tables != len(smallTables) {
+		return fmt.Errorf("%w: it lacks a table", store.ErrCorrupt)
 	}
 	if err := s.enableKey(); err != nil {
 		return err
@@ -218,20 +224,28 @@ func (d *db) configure(extra string) error {
 	return d.script(extra)
 }
 
-// check looks for damage where a loss would hurt.
-func (d *db) check() error {
+// check looks for damage where a loss would hurt, in those of the small tables that are there. It returns how many are.
+func (d *db) check() (tables int, err error) {
 	for _, t := range smallTables {
-		err := d.query(func(s *sqlite3.Stmt) error {
+		n, err := d.int(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?`, t)
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			continue
+		}
+		tables++
+		err = d.query(func(s *sqlite3.Stmt) error {
 			if what := s.ColumnText(0); what != "ok" {
 				return fmt.Errorf("%w: table %s: %s", store.ErrCorrupt, t, what)
 			}
 			return nil
 		}, `PRAGMA quick_check(`+t+`)`)
 		if err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return tables, nil
 }
 
 func (s *Store) loadDevice() error {

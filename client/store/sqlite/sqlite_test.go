@@ -19,8 +19,13 @@ import (
 // unsynced spares the suite thousands of waits for the disk. What is promised of power loss is shown in power_test.go, with syncs.
 const unsynced = `PRAGMA synchronous = OFF`
 
+var rewriteV1 = flag.Bool("write-v1", false, "write the files of version 1 in testdata anew")
+
 // TestMain bounds the random histories: each opens files, and memory's run has many more.
 func TestMain(m *testing.M) {
+	if child := os.Getenv(childMode); child != "" {
+		os.Exit(runChild(child))
+	}
 	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)
 	}
