@@ -129,10 +129,11 @@ type teller struct {
 }
 
 type touchedRoom struct {
-	name string
-	feed *feed // nil where nobody listens here
-	head int64
-	rows []Row
+	name     string
+	feed     *feed // nil where nobody listens here
+	commands int64
+	head     int64
+	rows     []Row
 }
 
 // tell keeps the order: all answers, then the rows, then one flush each, then the hints.
@@ -148,20 +149,23 @@ func (t *teller) tell(g *group, outcomes []room.Outcome, failed bool) {
 	}
 	close(g.told)
 	for i := range g.cmds {
-		if outcomes[i].Kind == room.Accepted {
+		if failed || outcomes[i].Kind == room.Accepted {
 			t.add(&g.cmds[i], &outcomes[i])
-		} else if failed {
-			t.doubt(g.cmds[i].Key.Room)
 		}
 	}
 	for i := range t.rooms {
-		if r := &t.rooms[i]; r.feed != nil && len(r.rows) > 0 {
+		switch r := &t.rooms[i]; {
+		case r.feed != nil && failed && !t.e.broken.Load():
+			r.feed.doubt(r.commands)
+		case len(r.rows) > 0:
 			r.feed.offer(r.rows, &t.to)
 		}
 	}
 	t.to.flush()
 	for i := range t.rooms {
-		t.e.bus.Publish(fanout.Hint{Room: t.rooms[i].name, Seq: t.rooms[i].head})
+		if !failed {
+			t.e.bus.Publish(fanout.Hint{Room: t.rooms[i].name, Seq: t.rooms[i].head})
+		}
 	}
 	clear(t.rooms)
 	clear(t.touched)
@@ -176,20 +180,11 @@ func (t *teller) add(c *room.Command, o *room.Outcome) {
 		t.rooms = append(t.rooms, touchedRoom{name: c.Key.Room, feed: t.e.members.feed(c.Key.Room)})
 	}
 	r := &t.rooms[i]
-	r.head = o.Result.Seq
-	if r.feed != nil {
-		r.rows = append(r.rows, committed(c, o))
-	}
-}
-
-// doubt has the readers of a room look for rows of a commit that failed, but may have been stored.
-func (t *teller) doubt(name string) {
-	if t.e.broken.Load() {
+	r.commands++
+	if o.Kind != room.Accepted {
 		return
 	}
-	if f := t.e.members.feed(name); f != nil {
-		f.mu.Lock()
-		f.reach(f.head + 1)
-		f.mu.Unlock()
+	if r.head = o.Result.Seq; r.feed != nil {
+		r.rows = append(r.rows, committed(c, o))
 	}
 }

@@ -19,6 +19,7 @@ type feed struct {
 	subs    []*subscription
 	head    int64 // unknownHead until the first subscriber has read the room
 	want    int64 // a seq that the room is said to have reached
+	maybe   int64 // rows that may have been stored while the head was unknown
 	loading bool  // a goroutine reads up to want
 }
 
@@ -68,6 +69,17 @@ func (f *feed) reach(seq int64) {
 	f.loading = f.e.background(func() { f.load() })
 }
 
+// doubt has the feed look for rows of a commit that failed, n at most: they may have been stored nevertheless.
+func (f *feed) doubt(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.head == unknownHead {
+		f.maybe += n
+		return
+	}
+	f.reach(f.head + n)
+}
+
 // hand gives consecutive rows to one subscriber, or keeps them until it has its answer.
 func (s *subscription) hand(rows []Row, to *flushes) {
 	if skip := s.from + 1 - rows[0].Seq; skip > 0 {
@@ -101,7 +113,8 @@ func (s *subscription) settle(head int64) (again, gone bool) {
 	if f.head == unknownHead {
 		f.head = head
 	}
-	f.reach(head)
+	f.reach(head + f.maybe)
+	f.maybe = 0
 	if s.missed {
 		s.missed, s.pending, s.pendingRows = false, nil, 0
 		return true, false

@@ -33,7 +33,7 @@ func (f *feed) load() {
 		}
 		if err := f.loadPage(e.ctx, after, want); err != nil {
 			e.stats.loadErrors.Add(1)
-			if !e.pause(loadRetry) {
+			if e.broken.Load() || !e.pause(loadRetry) {
 				return
 			}
 		}
