@@ -48,26 +48,43 @@ func (e Event) only(t shape) Event {
 	return o
 }
 
-// checkValues refuses what no server of version 1 sends and what would put a client's cursor or clock wrong.
+// checkValues refuses what no server of version 1 sends and what would put a client's cursor, clock or outbox wrong.
 func (e *Event) checkValues() *Problem {
+	if e.Room != "" && !ValidRoom(e.Room) || e.ClientMessageID != "" && !ValidClientID(e.ClientMessageID) {
+		return refuse(BadRequest, "room or clientMessageId is not a valid name")
+	}
 	switch e.Type {
 	case TypeWelcome:
-		if e.Epoch == "" || e.Server == "" || e.Actor == "" || e.ServerTime < 0 || e.Retention < 0 {
+		if e.Epoch == "" || e.Server == "" || !ValidActor(e.Actor) || e.ServerTime < 0 || e.Retention < 0 {
 			return refuse(BadRequest, "welcome must name actor, server and epoch, a serverTime and dedupe.retentionMs")
 		}
 	case TypeAck:
-		if e.Seq < 1 || e.Epoch == "" || e.MessageID == "" {
-			return refuse(BadRequest, "ack must have a seq above 0, an epoch and a messageId")
+		if e.Seq < 1 || e.Room == "" || e.Epoch == "" || e.MessageID == "" || e.ClientMessageID == "" {
+			return refuse(BadRequest, "ack must have a seq above 0, a room, an epoch, a messageId and a clientMessageId")
 		}
-	case TypeMessage:
-		return e.Message.checkValues()
 	case TypeSnapshot, TypeDelta:
-		if !(Cursor{e.Epoch, e.Head, e.HeadID}).Valid() {
-			return refuse(BadRequest, "epoch, head and headId are no cursor")
+		if e.Room == "" || !(Cursor{e.Epoch, e.Head, e.HeadID}).Valid() {
+			return refuse(BadRequest, "there must be a room; epoch, head and headId must be a cursor")
+		}
+	case TypeUnsubscribed:
+		if e.Room == "" {
+			return refuse(BadRequest, "unsubscribed must name a room")
 		}
 	case TypeError:
 		if e.Code == "" || e.RetryAfterMs < 0 {
 			return refuse(BadRequest, "error must have a code, and no negative retryAfterMs")
+		}
+	}
+	return e.checkRows()
+}
+
+func (e *Event) checkRows() *Problem {
+	switch e.Type {
+	case TypeMessage:
+		return e.Message.checkValues()
+	case TypePage:
+		if e.Room == "" || e.Epoch == "" {
+			return refuse(BadRequest, "page must name a room and an epoch")
 		}
 	}
 	for i := range e.Messages {
@@ -79,8 +96,9 @@ func (e *Event) checkValues() *Problem {
 }
 
 func (m *Message) checkValues() *Problem {
-	if m.Seq < 1 || m.MessageID == "" || m.Epoch == "" || m.Room == "" {
-		return refuse(BadRequest, "a row must have a seq above 0, a room, an epoch and a messageId")
+	if m.Seq < 1 || m.MessageID == "" || m.Epoch == "" || m.Room == "" || !ValidActor(m.Actor) ||
+		m.ClientMessageID != "" && !ValidClientID(m.ClientMessageID) {
+		return refuse(BadRequest, "a row must have a seq above 0, a room, an epoch, a messageId and a valid actor")
 	}
 	return nil
 }
