@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,8 +107,8 @@ func (l *link) talk(ctx context.Context, conn transport.Conn, c *Client, to chan
 		_ = conn.Close()
 	}
 	writer.Wait()
-	if readErr == nil || errors.Is(readErr, context.Canceled) {
-		return writeErr
+	if writeErr != nil {
+		return writeErr // it ended the reading
 	}
 	return readErr
 }
@@ -134,7 +133,7 @@ func (l *link) writeAll(ctx context.Context, conn transport.Conn, c *Client, to 
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return nil // the reader knows why
 		case <-l.signal:
 		}
 		l.mu.Lock()

@@ -170,7 +170,7 @@ func (m *Machine) backOff(err error) {
 	d := Delay(m.cfg.Base, m.cfg.ConnCap, l.tries, m.cfg.Rand())
 	if l.comeBack > 0 {
 		spread := min(l.comeBack, m.cfg.ConnCap) / 2
-		d = max(d, l.comeBack+int64(unit(m.cfg.Rand())*float64(spread)))
+		d = max(d, l.comeBack+share(spread, m.cfg.Rand()))
 		l.comeBack = 0
 	}
 	m.tryAt(d)

@@ -16,7 +16,15 @@ func Delay(base, limit int64, attempts int, u float64) int64 {
 	}
 	d = min(d, limit)
 	half := d / 2
-	return d - half + int64(unit(u)*float64(half))
+	return d - half + share(half, u)
+}
+
+// share is u of n, exactly within 0 and n where floating point would round past it.
+func share(n int64, u float64) int64 {
+	if f := unit(u) * float64(n); f < float64(n) {
+		return min(int64(f), n)
+	}
+	return n
 }
 
 // unit brings u into [0, 1].
@@ -52,7 +60,7 @@ func Mend(s store.Schedule, wall int64, u float64) (store.Schedule, bool) {
 		return s, false
 	}
 	half := s.Interval / 2
-	s.Interval = s.Interval - half + int64(unit(u)*float64(half))
+	s.Interval = s.Interval - half + share(half, u)
 	s.LastAttemptAt = wall
 	return s, true
 }

@@ -36,9 +36,13 @@ func (p *pace) allows(mono int64) bool {
 	return float64(mono) >= p.next
 }
 
-// spend counts a release.
-func (p *pace) spend(mono int64) {
+// spend counts a release. One that the pace didn't hold back only spaces the next: with nothing waiting there is no pace.
+func (p *pace) spend(mono int64, held bool) {
 	from := float64(mono)
+	if !held {
+		p.next = from + 1000/p.rate
+		return
+	}
 	if p.rate >= paceSlackFrom {
 		from -= paceSlack
 	}

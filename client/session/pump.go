@@ -42,11 +42,12 @@ func (m *Machine) pump() {
 			m.pace.backlog = true
 			return
 		}
-		if (m.pace.backlog || !first) && !m.pace.allows(m.now.Mono) {
+		held := m.pace.backlog || !first
+		if held && !m.pace.allows(m.now.Mono) {
 			m.pace.backlog = true
 			return
 		}
-		m.pace.spend(m.now.Mono)
+		m.pace.spend(m.now.Mono, held)
 		m.gate.turn = w.Room
 		if w.asking != whyNot {
 			m.question(w)
@@ -104,11 +105,15 @@ func (m *Machine) candidate(r *room) *row {
 	}
 }
 
-// next returns the first row of the room that isn't in flight.
+// next returns the first row of the room that isn't in flight. There is none behind a question: what its answer means for
+// those rows must be known first.
 func (r *room) next() *row {
 	for _, w := range r.queue {
 		if w.flight == nil {
 			return w
+		}
+		if w.flight.status {
+			return nil
 		}
 	}
 	return nil
@@ -123,7 +128,6 @@ func (m *Machine) mayGo(w *row) bool {
 		w.asking = whyRetention
 	}
 	if w.asking != whyNot {
-		// Asked only with nothing of the room in flight: what the answer means for those behind it must be known first.
 		return m.now.Mono >= w.askAt && w.room.flying == 0
 	}
 	return w.lifted || Remaining(w.Schedule, m.now.Wall) == 0

@@ -1,5 +1,7 @@
 package session
 
+import "math"
+
 // clockJitter is how far wall − mono may shrink unseen, ms: both are read one after the other and rounded.
 const clockJitter = 100
 
@@ -59,7 +61,7 @@ func (m *Machine) nextWake() int64 {
 // wakeRooms adds what rooms wait for.
 func (m *Machine) wakeRooms(at *soonest) {
 	if m.pace.backlog && m.gate.probe == nil {
-		at.add(int64(m.pace.next) + 1)
+		at.add(int64(math.Ceil(m.pace.next)))
 	}
 	for _, r := range m.order {
 		v := &r.view
