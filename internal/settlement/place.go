@@ -55,8 +55,9 @@ func syncFolder(path string) error {
 // output is a file that appears whole or not at all: written beside its place under another name, synced, renamed.
 type output struct {
 	*bufio.Writer
-	path string
-	file *os.File
+	path   string
+	file   *os.File
+	placed bool
 }
 
 // outputMode is what other programs' files have; the umask takes its part.
@@ -77,28 +78,34 @@ func createOutput(path string) (*output, error) {
 	return nil, fmt.Errorf("%s: a thousand unfinished files lie beside it", path)
 }
 
-// place makes the file appear; after an error nothing has.
-func (o *output) place() error {
+// complete puts all that was written on the disk, still beside its place.
+func (o *output) complete() error {
 	if err := o.Flush(); err != nil {
 		return err
 	}
-	if err := o.file.Sync(); err != nil {
-		return err
-	}
+	return o.file.Sync()
+}
+
+// appear puts a complete file in its place; after an error it hasn't appeared.
+func (o *output) appear() error {
 	if err := o.file.Close(); err != nil {
 		return err
 	}
 	if err := os.Rename(o.file.Name(), o.path); err != nil {
 		return err
 	}
-	o.file = nil
-	return syncFolder(filepath.Dir(o.path))
+	o.placed = true
+	if err := syncFolder(filepath.Dir(o.path)); err != nil {
+		os.Remove(o.path) // a run that fails has no report
+		return err
+	}
+	return nil
 }
 
 // discard removes what was written if it isn't placed.
 func (o *output) discard() {
-	if o != nil && o.file != nil {
-		o.file.Close()
+	if !o.placed {
+		o.file.Close() // a second time after a failed rename, which changes nothing
 		os.Remove(o.file.Name())
 	}
 }

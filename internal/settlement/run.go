@@ -101,16 +101,10 @@ func writeBroken(w *bufio.Writer, line int64, why reason) error {
 	return err
 }
 
-// placeAll puts the outputs in their places, the report last: who finds a report finds what belongs to it.
+// placeAll completes all outputs and then puts them in their places, the report last: who finds a report finds what
+// belongs to it.
 func placeAll(p Paths, list *output, in *inputs, b *books) error {
-	report, err := createOutput(p.Report)
-	if err != nil {
-		return err
-	}
-	defer report.discard()
-	if _, err := report.Write(b.report.Bytes()); err != nil {
-		return err
-	}
+	outputs := []*output{list}
 	if p.Closing != "" {
 		closing, err := createOutput(p.Closing)
 		if err != nil {
@@ -120,14 +114,28 @@ func placeAll(p Paths, list *output, in *inputs, b *books) error {
 		if err := b.marks.writeClosing(closing.Writer, in.registry.keys); err != nil {
 			return err
 		}
-		if err := closing.place(); err != nil {
+		outputs = append(outputs, closing)
+	}
+	report, err := createOutput(p.Report)
+	if err != nil {
+		return err
+	}
+	defer report.discard()
+	if _, err := report.Write(b.report.Bytes()); err != nil {
+		return err
+	}
+	outputs = append(outputs, report)
+	for _, o := range outputs {
+		if err := o.complete(); err != nil {
 			return err
 		}
 	}
-	if err := list.place(); err != nil {
-		return err
+	for _, o := range outputs {
+		if err := o.appear(); err != nil {
+			return err
+		}
 	}
-	return report.place()
+	return nil
 }
 
 // asFault makes every error that isn't one a fault of the machine.
