@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	segmentRows = 1 << 16        // events a segment: columns grow without copying what they hold
+	segmentRows = 1 << 13        // events a segment: columns grow without copying what they hold
 	maxEvents   = math.MaxUint32 // an event's place is 32 bits; so many would need 180 GB
 )
 
