@@ -87,6 +87,8 @@ func (f folder) sync(sub string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+func (f folder) syncSelf() error { return f.sync("") }
+
 // make makes the folder, and its entry in its parent durable.
 func (f folder) make() error {
 	if err := f.fs.MkdirAll(f.dir, 0o755); err != nil {

@@ -74,7 +74,7 @@ func (g *guard) file(name string, open func() (vfs.File, error)) (vfs.File, erro
 	}
 	gf := &guardedFile{File: f, guard: g}
 	if base := g.PathBase(name); strings.HasPrefix(base, "MANIFEST-") {
-		gf.manifest = base
+		gf.manifest, gf.folder = base, g.PathDir(name)
 	}
 	return gf, nil
 }
@@ -145,8 +145,9 @@ func (g *guard) synced() manifestMark {
 type guardedFile struct {
 	vfs.File
 	guard    *guard
-	void     bool // it stands for a file that was never made
-	manifest string
+	void     bool   // it stands for a file that was never made
+	manifest string // its name, where it is a manifest
+	folder   string // in which the manifest's entry isn't synced yet
 	size     int64
 }
 
@@ -174,6 +175,12 @@ func (f *guardedFile) SyncData() error { return f.sync(f.File.SyncData) }
 func (f *guardedFile) sync(do func() error) error {
 	size := f.size // what a concurrent write adds isn't covered
 	f.guard.change(do)
+	if f.folder != "" {
+		// Pebble points to a new manifest and only then syncs the folder, for both entries at once. A power cut may keep the
+		// pointer without the manifest: so its entry goes first.
+		f.guard.change(folder{f.guard.FS, f.folder}.syncSelf)
+		f.folder = ""
+	}
 	if f.manifest != "" && f.guard.failure() == nil {
 		f.guard.mu.Lock()
 		if m := &f.guard.manifest; f.manifest >= m.name {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
+	"syscall"
 
 	lsm "github.com/cockroachdb/pebble/v2"
 
@@ -89,10 +89,10 @@ func openDatabase(path string, opts *lsm.Options, g *guard) (db *lsm.DB, err err
 	if err == nil {
 		return db, nil
 	}
-	if lsm.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "mismatch") || strings.Contains(err.Error(), "corrupt") {
-		return nil, fmt.Errorf("%w: %s: %v", store.ErrDamage, path, err)
+	if system := syscall.Errno(0); errors.As(err, &system) && system != syscall.ENOENT {
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	return nil, fmt.Errorf("open %s: %w", path, err)
+	return nil, fmt.Errorf("%w: %s: %v", store.ErrDamage, path, err) // it read all, and doesn't like it
 }
 
 // load reads what the store is. A database without that row is one whose making was cut off before anything was stored.
