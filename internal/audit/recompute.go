@@ -33,11 +33,7 @@ func Recompute(dir string) (*Books, error) {
 }
 
 func (in *inputs) recompute() (*Books, error) {
-	info, err := in.dedupe.Stat()
-	if err != nil {
-		return nil, fileError(dedupeFile, err)
-	}
-	reg, err := readRegistry(in.dedupe, info.Size(), in.policy)
+	reg, err := readRegistry(in.dedupe, in.policy)
 	if err != nil {
 		return nil, fileError(dedupeFile, err)
 	}
