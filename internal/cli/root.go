@@ -81,8 +81,17 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(
+		newSend(),
+		newTail(),
+		newOutbox(),
+		newHistory(),
+		newStatus(),
+		newVerify(),
+		newBackup(),
+		newRestore(),
 		newHealth(),
 		newServe(),
+		newToken(),
 		newConfig(),
 		newVersion(),
 		newSettle(),

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hapax/internal/store"
+	"hapax/internal/store/pebble"
+	"hapax/internal/wire/admin"
+)
+
+func newBackup() *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "backup --data DIR TO",
+		Short: "Copy a data folder as of one commit, also while a server holds it",
+		Long: `Write a copy of the data folder into TO, a folder that is empty or missing. It holds all that was acknowledged when the
+command began. A copy that was cut off is never taken for a whole one. "hapax verify --data TO" reads it.
+
+Exit status: 0 done, 3 the folder is of a newer version, 64 wrong usage or TO isn't empty, 70 it can't be read or written.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := pebble.Backup(cmd.Context(), data, args[0], pebble.Options{})
+			if errors.Is(err, store.ErrLocked) {
+				err = admin.AskCheckpoint(cmd.Context(), data, args[0])
+			}
+			if err != nil {
+				return storeExit(err)
+			}
+			return said(cmd, "backed up into %s\n", args[0])
+		},
+	}
+	cmd.Flags().StringVar(&data, "data", "data", "the data folder")
+	return cmd
+}
+
+func newRestore() *cobra.Command {
+	var data string
+	cmd := &cobra.Command{
+		Use:   "restore --data DIR FROM",
+		Short: "Make a data folder out of a backup, with a new epoch",
+		Long: `Make DIR, a folder that is empty or missing, out of the backup FROM, which isn't changed. The store keeps its server id and gets
+a new epoch, so that every client that saw what came after the backup replaces its view, and sends again what it still holds.
+
+Exit status: 0 done, 3 the backup is of a newer version, 64 wrong usage or DIR isn't empty, 70 it can't be read or written.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := pebble.Restore(cmd.Context(), args[0], data, pebble.Options{}); err != nil {
+				return storeExit(err)
+			}
+			return said(cmd, "restored into %s; clients get a new epoch\n", data)
+		},
+	}
+	cmd.Flags().StringVar(&data, "data", "data", "the folder to make")
+	return cmd
+}
+
+func said(cmd *cobra.Command, format string, args ...any) error {
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), format, args...); err != nil {
+		return &ExitError{Code: ExitMachine, Err: err}
+	}
+	return nil
+}

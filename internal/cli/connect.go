@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hapax/client"
+	"hapax/client/session"
+	"hapax/client/store"
+	"hapax/client/store/memory"
+	"hapax/client/store/sqlite"
+)
+
+// connection holds the flags of every command that talks to a room server as a client does.
+type connection struct {
+	url, token string
+	keep       keep
+}
+
+// keep holds the flags of a client's store.
+type keep struct{ file, key string }
+
+func (c *connection) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.url, "url", os.Getenv("HAPAX_URL"), "the server, as ws://host:port or http://host:port (HAPAX_URL)")
+	cmd.Flags().StringVar(&c.token, "token", os.Getenv("HAPAX_TOKEN"), "a token, or @FILE that holds one and is read again when needed (HAPAX_TOKEN)")
+}
+
+func (k *keep) add(cmd *cobra.Command, use string) {
+	cmd.Flags().StringVar(&k.file, "store", "", "a file that "+use)
+	cmd.Flags().StringVar(&k.key, "store-key", "", "a file with 64 hex digits: the key with which bodies are encrypted in --store")
+}
+
+// endpoint is the WebSocket address of a server that people write in several ways.
+func (c *connection) endpoint() (string, error) {
+	text := c.url
+	if text == "" {
+		return "", usage("--url is missing: the server's address, as ws://127.0.0.1:7480")
+	}
+	if !strings.Contains(text, "://") {
+		text = "ws://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", usage("--url %q is no address of a server; it looks like ws://127.0.0.1:7480", c.url)
+	}
+	switch u.Scheme {
+	case "http":
+		u.Scheme = "ws"
+	case "https":
+		u.Scheme = "wss"
+	case "ws", "wss":
+	default:
+		return "", usage("--url %q: the scheme must be ws, wss, http or https", c.url)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/ws"
+	}
+	return u.String(), nil
+}
+
+// tokens returns what the SDK asks for a token. A file is read each time, so that it may be renewed.
+func (c *connection) tokens() (func(context.Context) (string, error), error) {
+	if c.token == "" {
+		return nil, usage(`--token is missing; a --dev server's is made by "hapax token --data DIR --actor NAME"`)
+	}
+	file, isFile := strings.CutPrefix(c.token, "@")
+	return func(context.Context) (string, error) {
+		if !isFile {
+			return c.token, nil
+		}
+		text, err := os.ReadFile(file)
+		return strings.TrimSpace(string(text)), err
+	}, nil
+}
+
+// open opens the store of the flags, one in memory where none is named.
+func (k *keep) open(ctx context.Context) (store.Store, error) {
+	key, err := k.readKey()
+	if err != nil {
+		return nil, err
+	}
+	if k.file == "" {
+		return memory.Open(memory.NewMedium(), memory.Options{}), nil
+	}
+	s, err := sqlite.Open(ctx, k.file, sqlite.Options{Key: key})
+	switch {
+	case errors.Is(err, store.ErrIncompatible):
+		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf(`%s: %w; or "hapax outbox reset --store %s"`, k.file, err, k.file)}
+	case errors.Is(err, store.ErrWrongKey):
+		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf("%s: %w: give its --store-key", k.file, err)}
+	case err != nil:
+		return nil, &ExitError{Code: ExitMachine, Err: fmt.Errorf("%s: %w", k.file, err)}
+	}
+	return s, nil
+}
+
+func (k *keep) readKey() ([]byte, error) {
+	if k.key == "" {
+		return nil, nil
+	}
+	if k.file == "" {
+		return nil, usage("--store-key goes with --store")
+	}
+	text, err := os.ReadFile(k.key)
+	if err != nil {
+		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf("--store-key: %w", err)}
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != 32 {
+		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf("--store-key: %s doesn't hold 64 hex digits", k.key)}
+	}
+	return key, nil
+}
+
+// dial opens a client by the flags. The caller closes it.
+func (c *connection) dial(ctx context.Context, offline bool) (*client.Client, error) {
+	o := client.Options{Name: "hapax " + Version, Offline: offline}
+	var err error
+	if !offline {
+		if o.URL, err = c.endpoint(); err != nil {
+			return nil, err
+		}
+		if o.Token, err = c.tokens(); err != nil {
+			return nil, err
+		}
+	}
+	if o.Store, err = c.keep.open(ctx); err != nil {
+		return nil, err
+	}
+	if offline {
+		// Neither is used before Connect, which an offline command never calls.
+		o.URL, o.Token = "ws://127.0.0.1/v1/ws", func(context.Context) (string, error) { return "", nil }
+	}
+	cl, err := client.Open(ctx, o)
+	if err != nil {
+		return nil, &ExitError{Code: ExitMachine, Err: err}
+	}
+	return cl, nil
+}
+
+// hopeless says whether an event means that a command can't go on without somebody's help, and why.
+func hopeless(e client.Event) error {
+	switch e := e.(type) {
+	case session.ConnectionChanged:
+		switch {
+		case e.State == session.AuthRequired:
+			return fmt.Errorf("the server doesn't accept the token: %w", orUnknown(e.Err))
+		case errors.Is(e.Err, session.ErrWrongStore), errors.Is(e.Err, session.ErrActorMismatch):
+			return e.Err
+		}
+	case session.Failed:
+		return e.Err
+	}
+	return nil
+}
+
+func orUnknown(err error) error {
+	if err == nil {
+		return session.ErrSessionInvalid
+	}
+	return err
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"hapax/client"
+	"hapax/client/session"
+	"hapax/protocol"
+)
+
+// bookmarkSync is how often a bookmark is forced to disk: a power cut repeats the lines of this time at most.
+const bookmarkSync = time.Second
+
+type tailFlags struct {
+	connection
+	room  string
+	json  bool
+	lines int
+	until int64
+}
+
+func newTail() *cobra.Command {
+	f := &tailFlags{}
+	cmd := &cobra.Command{
+		Use:   "tail --url URL --token T --room R [--json] [--store FILE]",
+		Short: "Print a room's messages, and go on as they come",
+		Long: `Print the last messages of a room and then each new one, in order, none missing and none twice, through lost connections and restarts
+of the server.
+
+With --store it goes on where it ended: its place is noted after a line was written, so that after a crash the last line may
+come twice, never not at all. Where the server's history was replaced (a restore) a note on standard error says so.
+
+Exit status: 0 ended by a signal or --until, 1 the server refused, 64 wrong usage, 70 the store failed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	f.add(cmd)
+	f.keep.add(cmd, "keeps the room's rows and the place up to which they were printed")
+	cmd.Flags().StringVar(&f.room, "room", "", "the room")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print each message as a line of JSON, as the server sends it")
+	cmd.Flags().IntVarP(&f.lines, "lines", "n", protocol.DefaultLimits.SnapshotRows, "messages to begin with, 0 to 200")
+	cmd.Flags().Int64Var(&f.until, "until", 0, "end after the message with this seq (0: never)")
+	return cmd
+}
+
+func (f *tailFlags) run(cmd *cobra.Command) error {
+	switch {
+	case !protocol.ValidRoom(f.room):
+		return usage("--room: a room's name is 1 to 128 bytes of UTF-8 without control characters")
+	case f.lines < 0 || f.lines > protocol.DefaultLimits.SnapshotRows:
+		return usage("--lines is a number from 0 to %d", protocol.DefaultLimits.SnapshotRows)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	c, err := f.dial(ctx, false)
+	if err != nil {
+		return err
+	}
+	place, err := openBookmark(f.keep.file, f.room)
+	if err != nil {
+		return errors.Join(&ExitError{Code: ExitMachine, Err: err}, c.Close())
+	}
+	err = f.follow(ctx, cmd, c, place)
+	if cause := errors.Join(place.close(), c.Close()); cause != nil {
+		return &ExitError{Code: ExitMachine, Err: errors.Join(err, cause)}
+	}
+	return err
+}
+
+func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Client, place *bookmark) error {
+	ctx, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	ended := errors.New("ended")
+	stop := c.Listen(func(e client.Event) {
+		if err := hopeless(e); err != nil {
+			give(err)
+		}
+		switch e := e.(type) {
+		case session.RoomDenied:
+			if e.Room == f.room {
+				give(fmt.Errorf("the server refuses the room: %s", e.Reason))
+			}
+		case session.RoomChanged:
+			if e.Room == f.room && e.Replaced && place.position > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "hapax: the room's history was replaced; what follows may leave out or repeat older messages\n")
+			}
+		}
+	})
+	defer stop()
+	if err := c.SubscribeRows(f.room, f.lines); err != nil {
+		return &ExitError{Code: ExitMachine, Err: err}
+	}
+	for m, err := range c.Follow(ctx, f.room, place.position) {
+		if err != nil {
+			return &ExitError{Code: ExitMachine, Err: err}
+		}
+		if err := f.print(cmd.OutOrStdout(), &m); err != nil {
+			if errors.Is(err, syscall.EPIPE) { // whoever read it has seen enough
+				return nil
+			}
+			return &ExitError{Code: ExitMachine, Err: err}
+		}
+		if err := place.move(m.Position); err != nil {
+			return &ExitError{Code: ExitMachine, Err: err}
+		}
+		if f.until > 0 && m.Seq >= f.until {
+			give(ended)
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ended) && !errors.Is(cause, context.Canceled) {
+		return &ExitError{Code: ExitFailed, Err: cause}
+	}
+	return nil
+}
+
+// print writes one message as one line in one call, so that a crash never leaves half a line and a place past it.
+func (f *tailFlags) print(w io.Writer, m *client.Message) error {
+	var line []byte
+	if f.json {
+		line = protocol.AppendMessage(nil, m.Room, m.Epoch, m.Seq, m.MessageID, m.Actor, m.ClientMessageID, m.Text, m.Data, m.At)
+	} else {
+		line = appendText(nil, &m.Message)
+	}
+	_, err := w.Write(append(line, '\n'))
+	return err
+}
+
+// appendText writes a message for people: seq, time, actor, text, data. What a terminal would obey is shown, not done.
+func appendText(dst []byte, m *protocol.Message) []byte {
+	dst = fmt.Appendf(dst, "%d %s %s: %s", m.Seq, time.UnixMilli(m.At).Format(time.DateTime), harmless(m.Actor), harmless(m.Text))
+	if len(m.Data) > 0 {
+		dst = append(append(dst, ' '), harmless(string(m.Data))...)
+	}
+	return dst
+}
+
+// harmless replaces what is not to be printed (control characters, marks that change the direction) by its escape.
+func harmless(s string) string {
+	if strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+// bookmark is the place in a store's feed of a room up to which lines were written. Without a store it is in memory only.
+type bookmark struct {
+	file     *os.File
+	position int64
+	synced   time.Time
+}
+
+// bookmarkWidth is that of a position in the file: always written whole, over the one before.
+const bookmarkWidth = 20
+
+// openBookmark opens the place file beside a client's store, one a room.
+func openBookmark(store, room string) (*bookmark, error) {
+	if store == "" {
+		return &bookmark{}, nil
+	}
+	sum := sha256.Sum256([]byte(room))
+	file, err := os.OpenFile(fmt.Sprintf("%s.tail-%x", store, sum[:8]), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	b := &bookmark{file: file}
+	if len(text) == 0 {
+		return b, nil
+	}
+	b.position, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil || b.position < 0 {
+		return nil, errors.Join(fmt.Errorf("%s doesn't hold a place; remove it to print the room anew", file.Name()), file.Close())
+	}
+	return b, nil
+}
+
+func (b *bookmark) move(position int64) error {
+	b.position = position
+	if b.file == nil {
+		return nil
+	}
+	if _, err := b.file.WriteAt(fmt.Appendf(nil, "%*d\n", bookmarkWidth, position), 0); err != nil {
+		return err
+	}
+	if time.Since(b.synced) < bookmarkSync {
+		return nil
+	}
+	b.synced = time.Now()
+	return b.file.Sync()
+}
+
+func (b *bookmark) close() error {
+	if b.file == nil {
+		return nil
+	}
+	return errors.Join(b.file.Sync(), b.file.Close())
+}
