@@ -29,7 +29,7 @@ func (m *Machine) acked(e protocol.Event) {
 // confirm takes a row that the server has out of the outbox. What stores that is the caller's.
 func (m *Machine) confirm(w *row, at protocol.Message, duplicate bool) {
 	if w.flight != nil {
-		m.gate.opened(w.flight)
+		m.opened(w.flight)
 	}
 	m.drop(w)
 	m.emit(RowConfirmed{
@@ -92,7 +92,7 @@ func isRetryable(e protocol.Event) bool {
 
 // settle ends a flight by a final answer, which opens the way for the others.
 func (m *Machine) settle(f *flight) {
-	m.gate.opened(f)
+	m.opened(f)
 	m.land(f)
 }
 

@@ -123,7 +123,7 @@ func TestRetryAfterIsALowerBoundAndBelievedForAnHour(t *testing.T) {
 	r.advance(29_900)
 	r.wantOut("ping") // after 25 s
 	r.step(r.recv(protocol.Event{Type: protocol.TypePong}))
-	r.advance(200)
+	r.advance(120)
 	r.wantOut("send A")
 	r.refuse("A", protocol.Unavailable, 48*3600_000)
 	row := r.wantRow("r", "A", store.Queued, 2, "")

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"testing"
 
 	"hapax/client/store"
@@ -18,14 +19,14 @@ func (r *rig) quiet(ms int64) {
 
 func (r *rig) retry(room, id string) {
 	r.t.Helper()
-	row, err := r.st.Retry(r.t.Context(), store.Key{Room: room, ID: id}, r.serverTime())
+	row, err := r.st.Retry(context.Background(), store.Key{Room: room, ID: id}, r.serverTime())
 	r.ok(err)
 	r.step(RowIs{Row: row})
 }
 
 func (r *rig) discard(room, id string) {
 	r.t.Helper()
-	row, err := r.st.Discard(r.t.Context(), store.Key{Room: room, ID: id})
+	row, err := r.st.Discard(context.Background(), store.Key{Room: room, ID: id})
 	r.ok(err)
 	r.step(RowGone{Row: row})
 }

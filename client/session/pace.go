@@ -21,7 +21,7 @@ type pace struct {
 }
 
 func (p *pace) start(rate float64, mono int64) {
-	*p = pace{rate: rate, next: float64(mono), double: mono + 1000}
+	*p = pace{rate: rate, next: float64(mono), double: mono + 1000, backlog: p.backlog}
 }
 
 // allows reports whether a release may happen now.

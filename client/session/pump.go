@@ -20,9 +20,11 @@ func (g *gate) closed(f *flight) {
 	}
 }
 
-func (g *gate) opened(f *flight) {
-	if g.probe == f {
-		g.probe, g.open = nil, true
+// opened ends the wait for the row that went first, by a final answer to it. The rest starts at the first pace.
+func (m *Machine) opened(f *flight) {
+	if m.gate.probe == f {
+		m.gate.probe, m.gate.open = nil, true
+		m.pace.start(m.cfg.PaceStart, m.now.Mono)
 	}
 }
 

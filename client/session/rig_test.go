@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"testing"
 
 	"hapax/client/ids"
 	"hapax/client/store"
@@ -13,7 +12,7 @@ import (
 
 // rig drives a machine over a real memory store and plays the network, the app and the clock.
 type rig struct {
-	t      testing.TB
+	t      tester
 	m      *Machine
 	medium *memory.Medium
 	st     *memory.Store
@@ -40,6 +39,13 @@ type rig struct {
 	again   []Input
 }
 
+// tester is what a rig needs of a testing.T and of a rapid.T.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 const (
 	testActor  = "ann"
 	testServer = "srv"
@@ -49,7 +55,7 @@ const (
 )
 
 // newRig returns a rig whose random source is stuck at u.
-func newRig(t testing.TB, cfg Config) *rig {
+func newRig(t tester, cfg Config) *rig {
 	t.Helper()
 	if cfg.Rand == nil {
 		cfg.Rand = func() float64 { return 1 }

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	mem "hapax/client/store/memory"
 	"hapax/protocol"
 )
 
@@ -60,7 +62,7 @@ func (r *rig) live(rows ...protocol.Message) {
 // shown returns the seqs that the store's view of a room shows, and its cursor's.
 func (r *rig) shown(room string) string {
 	r.t.Helper()
-	rows, err := r.st.View(r.t.Context(), room, 0, 10_000)
+	rows, err := r.st.View(context.Background(), room, 0, 10_000)
 	r.ok(err)
 	var b strings.Builder
 	for i := 0; i < len(rows); {
@@ -74,7 +76,7 @@ func (r *rig) shown(room string) string {
 		fmt.Fprintf(&b, "%d..%d", rows[i].Seq, rows[j].Seq)
 		i = j + 1
 	}
-	if v, ok, err := r.st.Room(r.t.Context(), room); err != nil || ok {
+	if v, ok, err := r.st.Room(context.Background(), room); err != nil || ok {
 		r.ok(err)
 		fmt.Fprintf(&b, " @%d", v.Cursor.After)
 	}
@@ -87,3 +89,6 @@ func (r *rig) wantShown(room, want string) {
 		r.t.Fatalf("room %s shows %q, want %q", room, got, want)
 	}
 }
+
+// another opens another handle on the rig's store, as another process does.
+func another(r *rig) *mem.Store { return mem.Open(r.medium, mem.Options{}) }
