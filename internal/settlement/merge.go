@@ -55,9 +55,12 @@ func (o *outside) judge(lane uint32, j *judge) error {
 	if err := o.flush(); err != nil {
 		return err
 	}
+	// The readers share the space that the entries had.
+	buffer := min(max(o.limit*entryBytes/len(o.runs), 4<<10), scratchBuffer)
+	o.entries = nil
 	var heads cursors
 	for i, r := range o.runs {
-		c := &cursor{run: i, in: bufio.NewReaderSize(o.scratch.read(r.place, r.size), scratchBuffer)}
+		c := &cursor{run: i, in: bufio.NewReaderSize(o.scratch.read(r.place, r.size), buffer)}
 		if more, err := c.next(); err != nil {
 			return err
 		} else if more {

@@ -16,11 +16,19 @@ import (
 type reading struct {
 	memory    int64
 	workers   int
+	sizes     sizes
 	keepMarks bool   // for a closing
 	scratch   string // folder of the scratch file
 	progress  func(done, total int64)
 	broken    func(line int64, why reason) error
 	observe   func(j *judge) observer // makes the observer of one worker; nil: none
+}
+
+// sizes say how the work is cut; what is zero follows from the memory. The books don't depend on them.
+type sizes struct {
+	chunk   int   // bytes parsed at a time, more than longLineBytes
+	records int64 // bytes of records in memory
+	lane    int64 // events of a lane in memory
 }
 
 // books is what a folder settles to.
@@ -38,6 +46,7 @@ func (in *inputs) books(ctx context.Context, r reading) (*books, error) {
 	if r.workers == 0 {
 		r.workers = runtime.GOMAXPROCS(0)
 	}
+	r.sizes = r.cut(in.registry.bytes())
 	b := &books{}
 	if r.keepMarks || len(in.opening) > 0 {
 		b.marks = newMarks(in.registry.keys.count)
@@ -48,7 +57,7 @@ func (in *inputs) books(ctx context.Context, r reading) (*books, error) {
 	}
 	scratch := &scratch{folder: r.scratch}
 	defer scratch.close()
-	g := &gathering{broken: r.broken, scratch: scratch, limit: r.recordsLimit(in.registry.bytes()), early: map[int]*sheet{}}
+	g := &gathering{broken: r.broken, scratch: scratch, limit: r.sizes.records, early: map[int]*sheet{}}
 	if err := in.parsePass(ctx, r, g); err != nil {
 		return nil, err
 	}
@@ -61,12 +70,29 @@ func (in *inputs) books(ctx context.Context, r reading) (*books, error) {
 	return b, nil
 }
 
-// recordsLimit is the part of the memory that parsed events may take before they go to the scratch file: what is
-// left beside the registry and the chunks, and of that three quarters, for what the collector hasn't taken back yet.
-func (r *reading) recordsLimit(registry int64) int64 {
-	chunks := int64(2*r.workers+1) * chunkBytes
-	return max((r.memory-registry-chunks)*3/4, chunkBytes)
+// entryBytes is what an event of a lane takes in memory: as read and as grouped.
+const entryBytes = 56 + 48
+
+// cut fits the sizes to the memory that is left beside the registry. Parsed events may take three quarters of it,
+// chunks apart: the rest is what the collector hasn't taken back yet. When they are judged, each worker may hold its
+// share of a quarter.
+func (r *reading) cut(registry int64) sizes {
+	s := r.sizes
+	if s.chunk == 0 {
+		s.chunk = chunkBytes
+	}
+	left := r.memory - registry
+	if s.records == 0 {
+		s.records = max((left-r.buffers()*int64(s.chunk))*3/4, chunkBytes)
+	}
+	if s.lane == 0 {
+		s.lane = max(left/4/int64(r.workers), chunkBytes) / entryBytes
+	}
+	return s
 }
+
+// buffers is how many chunks there are at a time: one parsed and one waiting a worker, and one being read.
+func (r *reading) buffers() int64 { return int64(2*r.workers + 1) }
 
 // chunk is a piece of events.tsv: whole lines, in a buffer to be given back.
 type chunk struct {
@@ -79,9 +105,9 @@ type chunk struct {
 func (in *inputs) parsePass(ctx context.Context, r reading, g *gathering) error {
 	group, ctx := errgroup.WithContext(ctx)
 	chunks := make(chan chunk, r.workers)
-	free := make(chan []byte, 2*r.workers+1)
+	free := make(chan []byte, r.buffers())
 	for range cap(free) {
-		free <- make([]byte, chunkBytes)
+		free <- make([]byte, r.sizes.chunk)
 	}
 	group.Go(func() error {
 		return guard(func() error {
@@ -148,7 +174,7 @@ func (in *inputs) judgePass(ctx context.Context, r reading, g *gathering, m *mar
 		judges[w] = j
 		group.Go(func() error {
 			return guard(func() error {
-				l := laneJudge{judge: j, gathered: g, limit: r.laneLimit(in.registry.bytes())}
+				l := laneJudge{judge: j, gathered: g, limit: r.sizes.lane}
 				for lane := lanes.Add(1) - 1; lane < laneCount; lane = lanes.Add(1) - 1 {
 					if err := ctx.Err(); err != nil {
 						return err
@@ -162,13 +188,6 @@ func (in *inputs) judgePass(ctx context.Context, r reading, g *gathering, m *mar
 		})
 	}
 	return judges, group.Wait()
-}
-
-// laneLimit is how many events of a lane a worker may hold: its share of half of what is left beside the registry.
-func (r *reading) laneLimit(registry int64) int64 {
-	const entryBytes = 56 + 48 // as read and as grouped
-	share := (r.memory - registry) / 4 / int64(r.workers)
-	return max(share, chunkBytes) / entryBytes
 }
 
 // laneJudge is one worker of the second pass, with the space that it uses again for every lane.
