@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // admin returns what the admin listener answers.
@@ -26,6 +27,16 @@ func (r *running) adminStatus(path string) (int, string) {
 		r.t.Fatal(err)
 	}
 	return resp.StatusCode, string(body)
+}
+
+// until asks for the metrics until one of them has a value.
+func (r *running) until(metric string) {
+	r.t.Helper()
+	for end := time.Now().Add(patience); !strings.Contains(r.admin("/metrics"), metric+"\n"); {
+		if time.Now().After(end) {
+			r.t.Fatalf("the metrics never say %s", metric)
+		}
+	}
 }
 
 func TestOperatorsSeeStateAndFigures(t *testing.T) {

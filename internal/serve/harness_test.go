@@ -376,6 +376,16 @@ func (r *running) post(room, token, id, body string) answer {
 	return r.request("POST", "/v1/rooms/"+room+"/messages", token, strings.NewReader(body), http.Header{"Idempotency-Key": {id}})
 }
 
+// postLater posts beside the test. A post that fails closes the channel empty.
+func (r *running) postLater(room, token, id, body string) <-chan answer {
+	done := make(chan answer, 1)
+	go func() {
+		defer close(done)
+		done <- r.post(room, token, id, body)
+	}()
+	return done
+}
+
 // gate is a store whose commits can be held or made to fail.
 type gate struct {
 	store.Store

@@ -60,7 +60,11 @@ func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
 	if c.Store == "memory" {
 		return memory.New(), nil
 	}
-	return pebble.Open(c.Data, pebble.Options{Logger: log})
+	st, err := pebble.Open(c.Data, pebble.Options{Logger: log})
+	if err != nil {
+		return nil, err // not st: a nil *Store in an interface is no nil
+	}
+	return st, nil
 }
 
 func (s *server) engineOptions() engine.Options {
@@ -87,9 +91,14 @@ func EncodeRow(dst []byte, name, epoch string, m *room.Message, own bool) []byte
 	return protocol.AppendMessage(dst, name, epoch, m.Seq, m.MessageID, m.Actor, id, m.Text, m.Data, m.At)
 }
 
-// closeParts closes what open built, the store last.
-func (s *server) closeParts() error {
+// closeParts ends what open built: the engine within the time of ctx, and the store last.
+func (s *server) closeParts(ctx context.Context) error {
 	var faults []error
+	if s.engine != nil {
+		if err := s.engine.Close(ctx); err != nil {
+			faults = append(faults, fmt.Errorf("ending the engine: %w", err))
+		}
+	}
 	if s.bus != nil {
 		faults = append(faults, s.bus.Close())
 	}

@@ -75,11 +75,11 @@ func Run(ctx context.Context, c config.Config, host Host) error {
 	s := &server{config: c, host: host, log: host.Log, metrics: telemetry.NewMetrics(), broken: make(chan error, 4)}
 	s.health.Down("start", "starting")
 	if err := s.open(ctx); err != nil {
-		return errors.Join(err, s.closeParts())
+		return errors.Join(err, s.closeParts(ctx))
 	}
 	addresses, err := s.listen()
 	if err != nil {
-		return errors.Join(err, s.closeListeners(), s.closeParts())
+		return errors.Join(err, s.closeListeners(), s.closeParts(ctx))
 	}
 	s.health.Up("start")
 	s.log.Info("listening", "address", addresses.Clients, "admin", addresses.Admin, "dev", addresses.Dev, "epoch", s.engine.Identity().Epoch)
@@ -130,7 +130,7 @@ func (s *server) failed() error {
 	defer cancel()
 	err := s.closeListeners()
 	s.ws.Drain(ctx)
-	return errors.Join(ErrStoreFailed, err, s.engine.Close(ctx), s.closeParts())
+	return errors.Join(ErrStoreFailed, err, s.closeParts(ctx))
 }
 
 // Greeting tells people where to connect and how to get a token.

@@ -18,11 +18,7 @@ func (s *server) stop() error {
 	// Shutdown closes the listener at once and waits for requests; connections that became WebSockets aren't its own any more.
 	go func() { requests <- shutdown(ctx, s.clients) }()
 	s.ws.Drain(ctx)
-	err := <-requests
-	if closing := s.engine.Close(ctx); closing != nil {
-		err = errors.Join(err, fmt.Errorf("ending the engine: %w", closing))
-	}
-	err = errors.Join(err, shutdown(ctx, s.socket), s.removeSocket(), s.closeParts(), shutdown(ctx, s.admin))
+	err := errors.Join(<-requests, shutdown(ctx, s.socket), s.removeSocket(), s.closeParts(ctx), shutdown(ctx, s.admin))
 	if err == nil {
 		s.log.Info("stopped")
 	}
