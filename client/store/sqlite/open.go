@@ -124,7 +124,8 @@ func private(path string) (name string, err error) {
 	if !strings.HasPrefix(slashed, "/") { // a drive letter
 		slashed = "/" + slashed
 	}
-	u := url.URL{Scheme: "file", Path: slashed, OmitHost: true, RawQuery: url.Values{"modeof": {path}}.Encode()}
+	// SQLite knows no "+" for a space.
+	u := url.URL{Scheme: "file", Path: slashed, OmitHost: true, RawQuery: "modeof=" + strings.ReplaceAll(url.QueryEscape(path), "+", "%20")}
 	return u.String(), f.Close()
 }
 

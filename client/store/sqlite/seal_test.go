@@ -1,0 +1,168 @@
+//go:build !js
+
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hapax/client/store"
+)
+
+var otherKey = []byte("other keyother keyother keyother")
+
+// bytesOf returns everything that lies on disk.
+func bytesOf(tb testing.TB, path string) (all []byte) {
+	tb.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + suffix)
+		if err != nil && !os.IsNotExist(err) {
+			tb.Fatal(err)
+		}
+		all = append(all, b...)
+	}
+	return all
+}
+
+// TestSealed: neither text, data nor fingerprint lies on disk in the clear; rooms and ids do, as the doc says.
+func TestSealed(t *testing.T) {
+	path := newFile(t).path
+	s := open(t, path, Options{Key: v1Key})
+	fillV1(t, s)
+	check := func(all []byte) {
+		t.Helper()
+		for _, secret := range []string{"message 3", "ναῦς", "row 2", `{"n":`, "v1:00000"} {
+			if bytes.Contains(all, []byte(secret)) {
+				t.Errorf("%q lies on disk", secret)
+			}
+		}
+		if !bytes.Contains(all, []byte("harbour")) {
+			t.Error("the test doesn't look at the rows")
+		}
+	}
+	check(bytesOf(t, path))
+	s.Close()
+	check(bytesOf(t, path))
+}
+
+// TestSealingAPlainStore: opening with a key seals what is there, and leaves none of it in the clear once the log is gone.
+func TestSealingAPlainStore(t *testing.T) {
+	path := v1File(t, "plain.db")
+	if !bytes.Contains(bytesOf(t, path), []byte("message 3")) {
+		t.Fatal("nothing to seal")
+	}
+	plain := open(t, path, Options{})
+	s := open(t, path, Options{Key: v1Key})
+	if got, want := asJSONText(t, wantedOf(t, s)), asJSONText(t, readWanted(t)); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	// The handle that knows no key neither reads nor writes any more.
+	e := store.Entry{Key: store.Key{Room: "r", ID: "new"}, Fingerprint: "f", State: store.Queued}
+	if _, err := plain.Add(t.Context(), 0, []store.Entry{e}); !errors.Is(err, store.ErrWrongKey) {
+		t.Error(err)
+	}
+	if _, err := plain.List(t.Context(), 0, 10); !errors.Is(err, store.ErrWrongKey) {
+		t.Error(err)
+	}
+	plain.Close()
+	s.Close()
+	for _, secret := range []string{"message 3", "v1:00000"} {
+		if bytes.Contains(bytesOf(t, path), []byte(secret)) {
+			t.Errorf("%q lies on disk", secret)
+		}
+	}
+}
+
+// TestWrongKey: a clear error, nothing lost.
+func TestWrongKey(t *testing.T) {
+	path := v1File(t, "sealed.db")
+	before := bytesOf(t, path)
+	for _, key := range [][]byte{nil, otherKey} {
+		if _, err := Open(t.Context(), path, Options{Key: key}); !errors.Is(err, store.ErrWrongKey) {
+			t.Errorf("key %q: %v", key, err)
+		}
+	}
+	if !bytes.Equal(before, bytesOf(t, path)) {
+		t.Error("the file changed")
+	}
+	s := open(t, path, Options{Key: v1Key})
+	if got, want := asJSONText(t, wantedOf(t, s)), asJSONText(t, readWanted(t)); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestBoundToItsRow: a sealed body moved to another row doesn't open; the row is set aside with its bytes, others go on.
+func TestBoundToItsRow(t *testing.T) {
+	path := v1File(t, "sealed.db")
+	raw(t, path, `UPDATE outbox SET text = (SELECT text FROM outbox WHERE position = 1) WHERE position = 4;
+		UPDATE outbox SET fingerprint = (SELECT fingerprint FROM outbox WHERE position = 1) WHERE position = 5;
+		UPDATE messages SET text = x'00' WHERE seq = 2`)
+	s := open(t, path, Options{Key: v1Key})
+	if s.Report().SetAside != 1 {
+		t.Errorf("report %+v", s.Report())
+	}
+	if _, err := s.Body(t.Context(), 4); !errors.Is(err, store.ErrUnreadable) {
+		t.Error(err)
+	}
+	if _, err := s.Body(t.Context(), 4); !errors.Is(err, store.ErrNoRow) {
+		t.Error(err)
+	}
+	msgs, err := s.View(t.Context(), "harbour", 0, 100)
+	if err != nil || len(msgs) != 3 {
+		t.Errorf("%d messages, %v", len(msgs), err)
+	}
+	c, err := s.Counts(t.Context())
+	if err != nil || c.SetAside != 3 {
+		t.Errorf("counts %+v, %v", c, err)
+	}
+	if n := len(wantedOf(t, s).Rows); n != 8 {
+		t.Errorf("%d rows left", n)
+	}
+}
+
+// TestDeletedBodiesAreWiped: a body that was removed doesn't stay in free pages.
+func TestDeletedBodiesAreWiped(t *testing.T) {
+	path := newFile(t).path
+	s := open(t, path, Options{})
+	big := bytes.Repeat([]byte("a secret of some length. "), 2000)
+	_, err := s.Add(t.Context(), 0, []store.Entry{{
+		Key: store.Key{Room: "r", ID: "x"}, Body: store.Body{Text: string(big)}, Fingerprint: "f", State: store.Queued,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Discard(t.Context(), store.Key{Room: "r", ID: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if bytes.Contains(bytesOf(t, path), []byte("a secret")) {
+		t.Error("it lies on disk")
+	}
+}
+
+func TestSealAnything(t *testing.T) {
+	s, err := newSealer(v1Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		b := store.Body{Text: rapid.String().Draw(t, "text"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data")}
+		room, id := rapid.String().Draw(t, "room"), rapid.String().Draw(t, "id")
+		text, data := s.sealText(sealedBody, room, id, b)
+		got, err := s.openText(sealedBody, room, id, text, data)
+		if err != nil || got.Text != b.Text || !bytes.Equal(got.Data, b.Data) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		moved := room + id
+		if _, err := s.openText(sealedBody, moved, "", text, data); id != "" && err == nil {
+			t.Fatal("room and id run together")
+		}
+		if _, err := s.openText(sealedMessage, room, id, text, data); err == nil {
+			t.Fatal("opened as another kind")
+		}
+	})
+}
