@@ -164,3 +164,6 @@ func (s *Store) undrain() {
 		s.m.drainer = nil
 	}
 }
+
+// Medium returns what the handle is open on.
+func (s *Store) Medium() *Medium { return s.m }

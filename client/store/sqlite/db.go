@@ -114,12 +114,12 @@ func (d *db) int(sql string, args ...any) (n int64, err error) {
 // write runs f in a transaction that has the write lock from its start, so that what f reads can't change until it commits.
 // An error of f, or of the commit, rolls all of it back.
 func (d *db) write(f func() error) error {
-	if err := d.script(`BEGIN IMMEDIATE`); err != nil {
+	if err := d.exec(`BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
 	err := f()
 	if err == nil {
-		if err = d.script(`COMMIT`); err == nil {
+		if err = d.exec(`COMMIT`); err == nil {
 			return nil
 		}
 	}
@@ -131,7 +131,7 @@ func (d *db) write(f func() error) error {
 
 // read runs f in a transaction that sees one moment.
 func (d *db) read(f func() error) error {
-	if err := d.script(`BEGIN`); err != nil {
+	if err := d.exec(`BEGIN`); err != nil {
 		return err
 	}
 	err := f()
@@ -146,7 +146,7 @@ func (d *db) rollback() error {
 	if d.conn.GetAutocommit() {
 		return nil
 	}
-	return d.script(`ROLLBACK`)
+	return d.exec(`ROLLBACK`)
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

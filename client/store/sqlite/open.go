@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -238,7 +240,7 @@ func (d *db) check() (tables int, err error) {
 		tables++
 		err = d.query(func(s *sqlite3.Stmt) error {
 			if what := s.ColumnText(0); what != "ok" {
-				return fmt.Errorf("%w: table %s: %s", store.ErrCorrupt, t, what)
+				return fmt.Errorf("%w: table %s: %s", damage(what), t, what)
 			}
 			return nil
 		}, `PRAGMA quick_check(`+t+`)`)
@@ -247,6 +249,19 @@ func (d *db) check() (tables int, err error) {
 		}
 	}
 	return tables, nil
+}
+
+// pageError is how quick_check tells that it could not read a page.
+var pageError = regexp.MustCompile(`unable to get the page\. error code=(\d+)`)
+
+// damage tells a damaged file from a disk that failed just now: the latter must not make an app give its store up.
+func damage(what string) error {
+	if m := pageError.FindStringSubmatch(what); m != nil {
+		if code, err := strconv.Atoi(m[1]); err == nil && sqlite3.ErrorCode(code&0xff) != sqlite3.CORRUPT {
+			return sqlite3.ErrorCode(code & 0xff)
+		}
+	}
+	return store.ErrCorrupt
 }
 
 func (s *Store) loadDevice() error {

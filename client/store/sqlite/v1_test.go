@@ -67,7 +67,7 @@ func writeV1(tb testing.TB) {
 }
 
 // fillV1 puts rows of every kind into a store.
-func fillV1(tb testing.TB, s *Store) {
+func fillV1(tb testing.TB, s store.Store) {
 	must := func(err error) {
 		if err != nil {
 			tb.Fatal(err)
