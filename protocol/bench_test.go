@@ -49,7 +49,7 @@ func BenchmarkAppendMessage(b *testing.B) {
 		for b.Loop() {
 			if _, err := json.Marshal(map[string]any{
 				"type": "message", "room": c.Room, "epoch": "e1", "seq": 1234567, "messageId": "m-1", "actor": "alice",
-				"clientMessageId": c.ClientMessageID, "text": c.Text, "data": json.RawMessage(c.Data), "at": 1790000000123,
+				"clientMessageId": c.ClientMessageID, "text": c.Text, "data": json.RawMessage(c.Data), "at": int64(1790000000123),
 			}); err != nil {
 				b.Fatal(err)
 			}

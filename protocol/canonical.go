@@ -112,7 +112,7 @@ func (p *scanner) sortMembers(dst []byte, start int, members []member) {
 	for i, m := range members {
 		if i > 0 {
 			if members[i-1].name == m.name {
-				p.fail("member %q stands twice", m.name)
+				p.fail("member %.64q stands twice", m.name)
 				return
 			}
 			dst[at] = ','

@@ -1,12 +1,16 @@
 package protocol
 
-import "unicode/utf8"
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+)
 
 // DecodeCommand reads one frame from a client, strictly: exact names, no member twice anywhere, one document. Members that the
 // frame's type doesn't have are ignored, once they are well-formed; a type of no command is bad_request.
 //
-// The command keeps nothing of frame. Its strings share one copy of it: whoever keeps one for long clones it. A Problem
-// carries ref, room and clientMessageId as far as they could be read.
+// The command keeps nothing of frame. Its strings may share a copy of it, but none holds more than about 512 bytes beside
+// its own. A Problem carries ref, room and clientMessageId as far as they could be read.
 func DecodeCommand(frame []byte, l *Limits) (Command, *Problem) {
 	if len(frame) > l.Frame {
 		return Command{}, refuse(TooLarge, "a frame has at most %d bytes", l.Frame)
@@ -22,7 +26,28 @@ func DecodeCommand(frame []byte, l *Limits) (Command, *Problem) {
 		problem.echo(&c, l)
 		return Command{}, problem
 	}
+	c.unpin(len(frame))
 	return c, nil
+}
+
+// pinned is how many bytes of a frame may stay in memory for the sake of one short string out of it.
+const pinned = 512
+
+// unpin gives the strings memory of their own where the frame is large: a room's name may live as long as its room, and would
+// hold on to a whole frame, most of which may be members that nobody reads.
+func (c *Command) unpin(frame int) {
+	if frame <= pinned {
+		return
+	}
+	for _, s := range []*string{&c.Type, &c.Ref, &c.Room, &c.ClientMessageID, &c.Follows, &c.Client} {
+		*s = strings.Clone(*s)
+	}
+	if frame > pinned+2*len(c.Text) {
+		c.Text = strings.Clone(c.Text)
+	}
+	if c.Cursor != nil {
+		c.Cursor.Epoch, c.Cursor.MessageID = strings.Clone(c.Cursor.Epoch), strings.Clone(c.Cursor.MessageID)
+	}
 }
 
 // document ends the reading: what is wrong with the JSON as a whole.
@@ -70,7 +95,7 @@ func (r *reader) readCommand(c *Command) {
 			c.Cursor = r.cursor(f)
 		case fLimit:
 			r.int(f, &limit)
-			c.Limit = int(limit)
+			c.Limit = narrow(limit)
 		case fBefore:
 			r.int(f, &c.Before)
 		default:
@@ -78,6 +103,9 @@ func (r *reader) readCommand(c *Command) {
 		}
 	}
 }
+
+// narrow makes an int of a number where an int may have 32 bits only. No limit is near them.
+func narrow(v int64) int { return int(min(max(v, math.MinInt32), math.MaxInt32)) }
 
 func (r *reader) cursor(f field) *Cursor {
 	c := new(Cursor)

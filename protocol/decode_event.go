@@ -5,7 +5,8 @@ import "fmt"
 // DecodeEvent reads one frame from a server, as strictly as DecodeCommand. A frame of a type that version 1 doesn't
 // know gives an Event with nothing but its Type and Ref, for which Known is false: it moves nothing.
 //
-// The event keeps nothing of frame; its strings share one copy of it. The caller bounds the size of a frame.
+// The event keeps nothing of frame; its strings share one copy of it, which is the whole page for a row of one. Whoever keeps a
+// row for long clones what it keeps. The caller bounds the size of a frame.
 func DecodeEvent(frame []byte) (Event, *Problem) {
 	r := reader{scanner: scanner{s: string(frame)}}
 	var e Event
@@ -117,7 +118,7 @@ func (r *reader) limits(f field) *Limits {
 			if m.name == name {
 				var v int64
 				r.int(fSeq, &v)
-				*m.value = int(v)
+				*m.value = narrow(v)
 				return true
 			}
 		}

@@ -35,14 +35,14 @@ func (r *reader) member() (f field, ok bool) {
 		return f, false
 	case f == fUnknown:
 		if _, twice := r.others[name]; twice {
-			r.fail("member %q stands twice", name)
+			r.fail("member %.64q stands twice", name)
 		}
 		if r.others == nil {
 			r.others = make(map[string]struct{})
 		}
 		r.others[name] = struct{}{}
 	case r.seen.has(f):
-		r.fail("member %q stands twice", name)
+		r.fail("member %.64q stands twice", name)
 	}
 	r.seen |= 1 << f
 	return f, true
@@ -139,7 +139,7 @@ func (r *reader) small(f field, read func(name string) bool) {
 	for ; r.next('}', r.n); r.n++ {
 		name := r.name()
 		if _, twice := names[name]; twice {
-			r.fail("member %q stands twice", name)
+			r.fail("member %.64q stands twice", name)
 		}
 		names[name] = struct{}{}
 		if !r.failed() && !read(name) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,9 @@ func openKeySet(ctx context.Context, o *Options) (*keySet, error) {
 	}
 	if o.JWKSURL != "" {
 		s.read = fromAddress(o.JWKSURL, o.Client)
+		if strings.HasPrefix(o.JWKSURL, "http:") {
+			o.Log.Warn("the key set comes over plain HTTP: whoever stands between can put keys of their own into it")
+		}
 	}
 	if err := s.refresh(ctx); err != nil {
 		return nil, fmt.Errorf("auth: key set: %w", err)
