@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"unicode/utf8"
 )
 
@@ -9,6 +10,7 @@ import (
 const (
 	reasonLine    = "line"
 	reasonColumns = "columns"
+	reasonSeq     = "seq" // the one column before the names
 )
 
 // BadRow is a row that breaks a rule: malformed in events.tsv, skipped in dedupe.tsv.
@@ -43,7 +45,20 @@ type batch struct {
 	events    []event  // of registered keys, in the order of the file
 	strangers int64    // well-formed rows of keys that dedupe.tsv never registers
 	malformed []BadRow // lines counted from the chunk's first
+	waiting   []waiting
+	warmed    byte // keeps keyTable.warm from being left out
 }
+
+// waiting is a row whose key isn't looked up yet.
+type waiting struct {
+	event  event
+	line   int64
+	reason string // the first rule that it breaks, the names' aside
+	names  []byte // `tenant<TAB>source<TAB>dedupe_key`; none where the row has no columns
+	hash   uint64 // of the names
+}
+
+const lookedUpAtOnce = 64 // enough to keep memory busy, few enough to stay in the first cache
 
 // parse reads a chunk of whole lines into the batch.
 func (b *batch) parse(chunk []byte, keys *keyTable) {
@@ -54,63 +69,84 @@ func (b *batch) parse(chunk []byte, keys *keyTable) {
 		line, chunk = cutLine(chunk)
 		b.lines++
 		if len(line) > maxLine || (!clean && !utf8.Valid(line)) {
-			b.malformed = append(b.malformed, BadRow{b.lines, reasonLine})
+			b.waiting = append(b.waiting, waiting{line: b.lines, reason: reasonLine})
 		} else if !skipped(line) {
-			if reason := b.row(line, keys); reason != "" {
-				b.malformed = append(b.malformed, BadRow{b.lines, reason})
-			}
+			b.row(line)
+		}
+		if len(b.waiting) == lookedUpAtOnce || len(chunk) == 0 {
+			b.lookUp(keys)
 		}
 	}
 }
 
-// row takes one row in, or gives the first rule that it breaks, in the order of the columns.
-func (b *batch) row(line []byte, keys *keyTable) (reason string) {
+// row reads one row as far as it goes without its key.
+func (b *batch) row(line []byte) {
+	b.waiting = append(b.waiting, waiting{line: b.lines})
+	w := &b.waiting[len(b.waiting)-1]
 	var tabs [8]int
 	at := 0
 	for i := range tabs {
 		tab := bytes.IndexByte(line[at:], '\t')
 		if tab < 0 {
-			return reasonColumns
+			w.reason = reasonColumns
+			return
 		}
 		tabs[i] = at + tab
 		at += tab + 1
 	}
 	if bytes.IndexByte(line[at:], '\t') >= 0 {
-		return reasonColumns
+		w.reason = reasonColumns
+		return
 	}
-	var e event
-	var ok bool
-	if e.seq, ok = integer(line[:tabs[0]]); !ok {
-		return "seq"
+	w.names = line[tabs[0]+1 : tabs[3]]
+	stated, scopeOK := statedScope(line[tabs[3]+1 : tabs[4]])
+	pending, stateOK := stateIsPending(line[tabs[6]+1 : tabs[7]])
+	var seqOK, seenOK, rankOK bool
+	w.event.seq, seqOK = integer(line[:tabs[0]])
+	w.event.seen, seenOK = integer(line[tabs[4]+1 : tabs[5]])
+	w.event.rank, rankOK = integer(line[tabs[7]+1:])
+	switch {
+	case !seqOK:
+		w.reason = reasonSeq
+	case !scopeOK && tabs[4] > tabs[3]+1:
+		w.reason = "scope"
+	case !seenOK:
+		w.reason = "seen_at"
+	case !stateOK:
+		w.reason = "state"
+	case !rankOK:
+		w.reason = "lru_rank"
 	}
-	key, known := keys.find(line[tabs[0]+1 : tabs[3]])
-	if !known { // a registered key's names are known to be good
-		if reason := badName(line[tabs[0]+1:tabs[1]], line[tabs[1]+1:tabs[2]], line[tabs[2]+1:tabs[3]]); reason != "" {
-			return reason
+	w.event.setAmount(line[tabs[5]+1:tabs[6]], stated, pending)
+}
+
+// lookUp finds the keys of the waiting rows and takes the rows in, in their order.
+func (b *batch) lookUp(keys *keyTable) {
+	for i := range b.waiting {
+		b.waiting[i].hash = keys.hash(b.waiting[i].names)
+	}
+	for i := range b.waiting {
+		b.warmed ^= keys.warm(b.waiting[i].hash)
+	}
+	for i := range b.waiting {
+		w := &b.waiting[i]
+		known := false
+		if w.names != nil {
+			w.event.key, known = keys.findHashed(w.hash, w.names)
+			if !known && w.reason != reasonSeq { // a registered key's names are known to be good
+				w.reason = cmp.Or(badName(keyParts(w.names)), w.reason)
+			}
+		}
+		switch {
+		case w.reason != "":
+			b.malformed = append(b.malformed, BadRow{w.line, w.reason})
+		case known:
+			b.events = append(b.events, w.event)
+		default:
+			b.strangers++
 		}
 	}
-	stated, ok := statedScope(line[tabs[3]+1 : tabs[4]])
-	if !ok && tabs[4] > tabs[3]+1 {
-		return "scope"
-	}
-	if e.seen, ok = integer(line[tabs[4]+1 : tabs[5]]); !ok {
-		return "seen_at"
-	}
-	pending, ok := stateIsPending(line[tabs[6]+1 : tabs[7]])
-	if !ok {
-		return "state"
-	}
-	if e.rank, ok = integer(line[tabs[7]+1:]); !ok {
-		return "lru_rank"
-	}
-	if !known {
-		b.strangers++
-		return ""
-	}
-	e.key = key
-	e.setAmount(line[tabs[5]+1:tabs[6]], stated, pending)
-	b.events = append(b.events, e)
-	return ""
+	b.waiting = b.waiting[:0]
 }
 
 func (e *event) setAmount(text []byte, stated scope, pending bool) {

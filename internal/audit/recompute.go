@@ -33,7 +33,11 @@ func Recompute(dir string) (*Books, error) {
 }
 
 func (in *inputs) recompute() (*Books, error) {
-	reg, err := readRegistry(in.dedupe, in.policy)
+	info, err := in.dedupe.Stat()
+	if err != nil {
+		return nil, fileError(dedupeFile, err)
+	}
+	reg, err := readRegistry(in.dedupe, info.Size(), in.policy)
 	if err != nil {
 		return nil, fileError(dedupeFile, err)
 	}

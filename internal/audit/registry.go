@@ -1,8 +1,6 @@
 package audit
 
-import (
-	"io"
-)
+import "io"
 
 // standing is a good row of dedupe.tsv.
 type standing struct {
@@ -27,9 +25,13 @@ type registry struct {
 
 var registryColumns = []string{"tenant", "source", "dedupe_key", "scope", "window_s", "lru_capacity", "since"}
 
-// readRegistry takes in the good rows and lists the others; only a failing reader is an error.
-func readRegistry(src io.Reader, p policy) (*registry, error) {
-	reg := &registry{keys: newKeyTable()}
+// leastRow is about how long a row of dedupe.tsv is at least: how many there may be is known from the file's size.
+const leastRow = 48
+
+// readRegistry takes in the good rows and lists the others; only a failing reader is an error. size is the file's,
+// in bytes, or a guess.
+func readRegistry(src io.Reader, size int64, p policy) (*registry, error) {
+	reg := &registry{keys: newKeyTable(int(min(size, maxEvents) / leastRow))}
 	tenants, pairs := map[string]uint32{}, map[string]uint32{}
 	var text []byte
 	err := eachRow(src, func(line int, columns [][]byte) error {

@@ -38,7 +38,7 @@ func TestRegistryRows(t *testing.T) {
 		{"t\ts\tk\twire\t5\t" + strings.Repeat("8", 65_536), "line"},
 	}
 	for _, c := range cases {
-		reg, err := readRegistry(strings.NewReader("# first\n"+c.row+"\nz\tz\tz\twire\t1\t1\n"), policy{window: 9})
+		reg, err := readRegistry(strings.NewReader("# first\n"+c.row+"\nz\tz\tz\twire\t1\t1\n"), 0, policy{window: 9})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestStandingRow(t *testing.T) {
 		for i, since := range c.since {
 			fmt.Fprintf(&file, "t\ts\tk\twire\t%d\t1\t%d\nt\ts\tother\twire\t77\t1\n", i+1, since)
 		}
-		reg, err := readRegistry(strings.NewReader(file.String()), policy{})
+		reg, err := readRegistry(strings.NewReader(file.String()), 0, policy{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestStandingRow(t *testing.T) {
 
 func TestCapacityIsThePairsLargestByLastGoodRows(t *testing.T) {
 	reg, err := readRegistry(strings.NewReader(
-		"t\ts\ta\twire\t1\t9\nt\ts\tb\twire\t1\t4\nt\ts\ta\twire\t1\t2\t50\nt\ts\tb\twire\t1\t99x\nt\tS\ta\twire\t1\t7\nu\ts\ta\twire\t1\t0\n"), policy{})
+		"t\ts\ta\twire\t1\t9\nt\ts\tb\twire\t1\t4\nt\ts\ta\twire\t1\t2\t50\nt\ts\tb\twire\t1\t99x\nt\tS\ta\twire\t1\t7\nu\ts\ta\twire\t1\t0\n"), 0, policy{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestCapacityIsThePairsLargestByLastGoodRows(t *testing.T) {
 
 // TestKeyTable holds the table against a map, through several growths.
 func TestKeyTable(t *testing.T) {
-	table, want := newKeyTable(), map[string]uint32{}
+	table, want := newKeyTable(0), map[string]uint32{}
 	for i := range 20_000 {
 		text := fmt.Sprintf("t%d\ts\tk%d", i%7, i%9_000)
 		key, known := table.add([]byte(text))
