@@ -1,0 +1,137 @@
+package settlement
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const scenario = "../../docs/spec/scenario"
+
+// TestScenario is the published example: its report to the byte, and status 2 for what it rejects.
+func TestScenario(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join(scenario, "expected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	var skipped []string
+	result, err := Run(context.Background(), Options{
+		Paths:   Paths{Dir: scenario, Report: filepath.Join(out, "report.json")},
+		Skipped: func(_ int64, why string) { skipped = append(skipped, why) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(out, "report.json"))
+	if err != nil || string(got) != string(want) {
+		t.Errorf("report (%v):\n%s", err, got)
+	}
+	if result.Status() != 2 || result.Skipped != 3 || strings.Join(skipped, " ") != "scope lru_capacity scope" {
+		t.Errorf("status %d, skipped %v", result.Status(), skipped)
+	}
+}
+
+func emptyFolder(t *testing.T) string {
+	return put(t, t.TempDir(), map[string]string{PolicyFile: toolsPolicy, DedupeFile: "", EventsFile: ""})
+}
+
+// TestPanicIsTheMachines: wherever it happens, in the goroutines too, the status is 70 and there is no report.
+func TestPanicIsTheMachines(t *testing.T) {
+	dir := put(t, t.TempDir(), map[string]string{PolicyFile: toolsPolicy, DedupeFile: "bad\n", EventsFile: "bad\n"})
+	for name, o := range map[string]Options{
+		"while loading": {Skipped: func(int64, string) { panic("planted") }},
+		"while reading": {Progress: func(int64, int64) { panic("planted") }},
+	} {
+		o.Dir = dir
+		_, err := Run(context.Background(), o)
+		if err == nil || Status(err) != 70 || !strings.Contains(err.Error(), "planted") {
+			t.Errorf("%s: %v", name, err)
+		}
+		checkNoOutputs(t, dir)
+	}
+	in, err := openInputs(dir, func(int64, string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.events.Close()
+	_, err = in.books(context.Background(), reading{scratch: dir, broken: func(int64, reason) error { panic("planted") }})
+	if err == nil || Status(asFault(err)) != 70 {
+		t.Errorf("in a parser: %v", err)
+	}
+}
+
+func checkNoOutputs(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != PolicyFile && name != DedupeFile && name != EventsFile {
+			t.Errorf("%s is left behind", name)
+		}
+	}
+}
+
+func TestCancelledRun(t *testing.T) {
+	dir := emptyFolder(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Run(ctx, Options{Paths: Paths{Dir: dir}}); err == nil || Status(err) != 70 || !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled run ends with %v", err)
+	}
+	checkNoOutputs(t, dir)
+}
+
+// TestFailedScratchIsTheMachines: a spill that can't be written ends the run with 70.
+func TestFailedScratchIsTheMachines(t *testing.T) {
+	f := newFeed(1)
+	dir := put(t, t.TempDir(), map[string]string{PolicyFile: f.policy(), DedupeFile: f.registry(), EventsFile: strings.Join(f.events(5000, 100), "")})
+	in, err := openInputs(dir, func(int64, string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.events.Close()
+	_, err = in.books(context.Background(), reading{
+		scratch: filepath.Join(dir, "missing"), sizes: sizes{chunk: 70_000, records: 1000},
+		broken: func(int64, reason) error { return nil },
+	})
+	if err == nil || Status(asFault(err)) != 70 {
+		t.Errorf("without a place for the scratch file: %v", err)
+	}
+}
+
+func TestStatusOfAnUnforeseenError(t *testing.T) {
+	if got := Status(errors.New("anything")); got != 70 {
+		t.Errorf("%d", got)
+	}
+}
+
+func TestNothingNamed(t *testing.T) {
+	if _, err := Run(context.Background(), Options{}); err == nil || Status(err) != 64 {
+		t.Errorf("a run without a folder: %v", err)
+	}
+	if _, err := Advise(context.Background(), "", nil, 0); err == nil || Status(err) != 64 {
+		t.Errorf("advice without a folder: %v", err)
+	}
+}
+
+// TestProgressEndsAtTheSize: told in rising steps, the last of which is the whole.
+func TestProgressEndsAtTheSize(t *testing.T) {
+	dir := put(t, t.TempDir(), map[string]string{PolicyFile: toolsPolicy, DedupeFile: "", EventsFile: strings.Repeat("# comment\n", 300_000)})
+	var last, total int64
+	steps := 0
+	_, err := Run(context.Background(), Options{Paths: Paths{Dir: dir}, Progress: func(done, of int64) {
+		if done < last {
+			t.Errorf("progress falls from %d to %d", last, done)
+		}
+		last, total, steps = done, of, steps+1
+	}})
+	if err != nil || last != total || total != 3_000_000 || steps < 2 {
+		t.Errorf("%d of %d in %d steps (%v)", last, total, steps, err)
+	}
+}
