@@ -66,17 +66,17 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	c.shared.state.State = session.Offline
 	c.shared.limits = protocol.DefaultLimits
 	d := newDriver(c)
-	if err := c.reserve(ctx); err == nil {
+	if err = c.reserve(ctx); err == nil {
 		err = d.takeOver(ctx)
-		if err == nil {
-			d.connect = !o.Offline
-			go c.renewLeases()
-			go d.loop(d.wishes())
-			return c, nil
-		}
 	}
-	c.stop()
-	return nil, errors.Join(fmt.Errorf("client: open: %w", err), c.store.Close())
+	if err != nil {
+		c.stop()
+		return nil, errors.Join(fmt.Errorf("client: open: %w", err), c.store.Close())
+	}
+	d.connect = !o.Offline
+	go c.renewLeases()
+	go d.loop(d.wishes())
+	return c, nil
 }
 
 // reserve takes a lease of ids from the store.

@@ -48,7 +48,7 @@ type (
 		Seq       int64
 		Epoch     string
 		At        int64
-		Duplicate bool // the server had it already, or it arrived another way than by an ack
+		Duplicate bool // the server had it already; where the row came another way than by an ack: it was sent more than once
 	}
 	// RowChanged says that a row was parked, became uncertain, is held or will be tried again. NextIn is the time to its next try in ms,
 	// where it waits for one.

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"fmt"
+
 	"hapax/client/store"
 	"hapax/protocol"
 )
@@ -149,11 +151,12 @@ func (m *Machine) handle(in Input) {
 
 // refuse answers what comes to a machine whose store failed: nothing is taken in, nothing is sent.
 func (m *Machine) refuse(in Input) {
+	err := fmt.Errorf("%w: %w", ErrBroken, m.broken)
 	switch in := in.(type) {
 	case Send:
-		m.effect(Answer{Ticket: in.Ticket, Err: m.broken})
+		m.effect(Answer{Ticket: in.Ticket, Err: err})
 	case Ask:
-		m.effect(Answer{Ticket: in.Ticket, Err: m.broken})
+		m.effect(Answer{Ticket: in.Ticket, Err: err})
 	case Lost:
 		if in.Conn == m.link.conn {
 			m.link.phase = idle

@@ -24,7 +24,7 @@ func (m *Machine) own(msg protocol.Message) {
 	switch {
 	case w == nil:
 	case w.Fingerprint == fingerprint(msg):
-		m.confirm(w, msg, true)
+		m.confirm(w, msg, w.Attempts > 1)
 		m.step.changes = append(m.step.changes, store.Confirm{
 			Key: w.Key, Epoch: msg.Epoch, Seq: msg.Seq, MessageID: msg.MessageID, At: msg.At,
 		})
@@ -48,7 +48,7 @@ func (m *Machine) arrived(msg protocol.Message) store.Arrived {
 	switch {
 	case w == nil:
 	case w.Fingerprint == a.Fingerprint:
-		m.confirm(w, msg, true)
+		m.confirm(w, msg, w.Attempts > 1)
 	case w.State == store.Parked && w.Reason == store.ReasonConflict:
 	default:
 		m.conflicted(w)
