@@ -19,6 +19,7 @@ type feed struct {
 	subs    []*subscription
 	head    int64 // unknownHead until the first subscriber has read the room
 	want    int64 // a seq that the room is said to have reached
+	asked   int   // how often it was said
 	maybe   int64 // rows that may have been stored while the head was unknown
 	loading bool  // a goroutine reads up to want
 }
@@ -62,7 +63,7 @@ func (f *feed) offer(rows []Row, to *flushes) {
 
 // reach notes that the room is said to be at seq, and has what is missing read from the store.
 func (f *feed) reach(seq int64) {
-	f.want = max(f.want, seq)
+	f.want, f.asked = max(f.want, seq), f.asked+1
 	if f.head == unknownHead || f.want <= f.head || f.loading {
 		return
 	}

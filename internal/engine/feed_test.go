@@ -336,29 +336,38 @@ func TestUnsubscribedWhileJoining(t *testing.T) {
 // Rows that come while a joiner reads wait for its answer; where more come than may wait it reads again.
 func TestRowsWhileJoining(t *testing.T) {
 	for name, bound := range map[string]int{"all wait": 100, "too many wait": 2} {
-		t.Run(name, func(t *testing.T) {
-			o := options()
-			o.JoinRows = bound
-			bubble(t, o, func(t *testing.T, r *rig) {
-				r.join(&reader{actor: "eve"}, "r", nil) // the room is active: its head is known
-				r.fill("ann", "r", 3)
-				reading, g := make(chan struct{}, 1), make(gate)
-				r.store.set(func(f *faults) { f.view = func() error { reading <- struct{}{}; <-g; return nil } })
-				c := &reader{actor: "bob"}
-				joined := make(chan struct{})
-				go func() { defer close(joined); r.join(c, "r", nil) }()
-				<-reading
-				for i := range 5 {
-					r.must("ann", "r", fmt.Sprint("live", i), "x")
-				}
-				r.store.set(func(f *faults) { f.view = nil })
-				close(g)
-				<-joined
-				r.must("ann", "r", "last", "x")
-				synctest.Wait()
-				r.sound(c, "r")
+		for moment, set := range map[string]func(*faults, func()){
+			"before it has read": func(f *faults, hold func()) { f.view = func() error { hold(); return nil } },
+			"after it has read":  func(f *faults, hold func()) { f.viewed = hold },
+		} {
+			t.Run(name+" "+moment, func(t *testing.T) {
+				o := options()
+				o.JoinRows = bound
+				bubble(t, o, func(t *testing.T, r *rig) {
+					other := &reader{actor: "eve"}
+					r.join(other, "r", nil) // the room is active: its head is known
+					r.fill("ann", "r", 3)
+					reading, g := make(chan struct{}, 1), make(gate)
+					r.store.set(func(f *faults) { set(f, func() { reading <- struct{}{}; <-g }) })
+					c := &reader{actor: "bob"}
+					joined := make(chan struct{})
+					go func() { defer close(joined); r.join(c, "r", nil) }()
+					<-reading
+					for i := range 5 {
+						r.must("ann", "r", fmt.Sprint("live", i), "x")
+					}
+					r.store.set(func(f *faults) { f.view, f.viewed = nil, nil })
+					close(g)
+					<-joined
+					synctest.Wait()
+					r.sound(c, "r")
+					r.must("ann", "r", "last", "x")
+					synctest.Wait()
+					r.sound(c, "r")
+					r.sound(other, "r")
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -373,6 +382,7 @@ func TestARoomThatOutrunsItsJoiner(t *testing.T) {
 				n++
 				r.must("ann", "r", fmt.Sprint("a", n), "x")
 				r.must("ann", "r", fmt.Sprint("b", n), "x")
+				synctest.Wait() // both are handed on
 				return nil
 			}
 		})
@@ -452,13 +462,7 @@ func TestAHintOfNothingAndAReadingThatFails(t *testing.T) {
 				return nil
 			}
 		})
-		_, err := r.store.Store.Commit(context.Background(), &store.Batch{ // another process stores a row
-			Now: 1, RetentionMs: 1000, Commands: []room.Command{command("ann", "r", "elsewhere", "x")},
-			Judge: func(f room.Facts, c *room.Command) room.Outcome { return room.Decide(f, c) },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r.elsewhere(command("ann", "r", "elsewhere", "x"))
 		r.bus.Publish(fanout.Hint{Room: "r", Seq: 1})
 		time.Sleep(5 * time.Second)
 		r.sound(c, "r")
@@ -477,12 +481,8 @@ func TestAGapThatAgedOut(t *testing.T) {
 		for i := range 10 {
 			batch = append(batch, command("ann", "r", fmt.Sprint(i), "x"))
 		}
-		ctx := context.Background()
-		judge := func(f room.Facts, c *room.Command) room.Outcome { return room.Decide(f, c) }
-		if _, err := r.store.Store.Commit(ctx, &store.Batch{Now: 1, RetentionMs: 1000, Commands: batch, Judge: judge}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.store.Purge(ctx, store.Policy{JournalRows: 4}, 1); err != nil {
+		r.elsewhere(batch...)
+		if _, err := r.store.Purge(context.Background(), store.Policy{JournalRows: 4}, 1); err != nil {
 			t.Fatal(err)
 		}
 		r.bus.Publish(fanout.Hint{Room: "r", Seq: 10})

@@ -31,6 +31,7 @@ type faults struct {
 	before func(*store.Batch) error // called ahead of a commit; an error takes its place
 	after  func(*store.Batch) error // called once it is stored, before it is told
 	view   func() error             // called ahead of a view
+	viewed func()                   // called once a view has been read
 	sizes  []int
 }
 
@@ -59,14 +60,18 @@ func (f *faults) Commit(ctx context.Context, b *store.Batch) ([]room.Outcome, er
 
 func (f *faults) View(ctx context.Context, read func(store.View) error) error {
 	f.mu.Lock()
-	view := f.view
+	view, viewed := f.view, f.viewed
 	f.mu.Unlock()
 	if view != nil {
 		if err := view(); err != nil {
 			return err
 		}
 	}
-	return f.Store.View(ctx, read)
+	err := f.Store.View(ctx, read)
+	if viewed != nil {
+		viewed()
+	}
+	return err
 }
 
 // gate holds whoever comes to it until it is opened.
@@ -87,6 +92,23 @@ func options() engine.Options {
 	o := engine.DefaultOptions()
 	o.Encode = frame
 	return o
+}
+
+// elsewhere stores rows as another process would. No hint is given.
+func (r *rig) elsewhere(cmds ...room.Command) {
+	r.t.Helper()
+	outcomes, err := r.store.Store.Commit(context.Background(), &store.Batch{
+		Now: time.Now().UnixMilli(), RetentionMs: 1 << 40, Commands: cmds,
+		Judge: func(f room.Facts, c *room.Command) room.Outcome { return room.Decide(f, c) },
+	})
+	for _, o := range outcomes {
+		if err == nil && o.Kind != room.Accepted {
+			err = errors.New(o.Kind.String())
+		}
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // rig is an engine on a memory disk with faults.

@@ -27,11 +27,11 @@ func (e *Engine) hear(h fanout.Hint) {
 func (f *feed) load() {
 	e := f.e
 	for {
-		after, want, ok := f.behind()
+		after, asked, ok := f.behind()
 		if !ok {
 			return
 		}
-		if err := f.loadPage(e.ctx, after, want); err != nil {
+		if err := f.loadPage(e.ctx, after, asked); err != nil {
 			e.stats.loadErrors.Add(1)
 			if e.broken.Load() || !e.pause(loadRetry) {
 				return
@@ -40,15 +40,16 @@ func (f *feed) load() {
 	}
 }
 
-// behind returns after which row and up to which is to be read; false where the feed has come up or nobody listens any more.
-func (f *feed) behind() (after, want int64, ok bool) {
+// behind returns after which row is to be read, and how often that was asked for; false where the feed has come up or nobody
+// listens any more.
+func (f *feed) behind() (after int64, asked int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.loading = f.want > f.head && len(f.subs) > 0
-	return f.head, f.want, f.loading
+	return f.head, f.asked, f.loading
 }
 
-func (f *feed) loadPage(ctx context.Context, after, want int64) error {
+func (f *feed) loadPage(ctx context.Context, after int64, asked int) error {
 	e := f.e
 	select {
 	case e.loaders <- struct{}{}:
@@ -69,17 +70,18 @@ func (f *feed) loadPage(ctx context.Context, after, want int64) error {
 	}
 	e.stats.loads.Add(1)
 	var to flushes
-	f.loaded(rows, want, &to)
+	f.loaded(rows, asked, &to)
 	to.flush()
 	return nil
 }
 
-// loaded hands on what was read for the sake of want.
-func (f *feed) loaded(rows []room.Message, want int64, to *flushes) {
+// loaded hands on what was read. Where that is nothing, what was asked for isn't there; but what was asked for meanwhile is
+// still to be looked at.
+func (f *feed) loaded(rows []room.Message, asked int, to *flushes) {
 	f.mu.Lock()
 	if len(rows) == 0 {
-		if f.want == want {
-			f.want = f.head // the hint told of something that isn't there
+		if f.asked == asked {
+			f.want = f.head
 		}
 	} else if first := rows[0].Seq; first > f.head+1 {
 		// The rows in between aged out before this process read them. The readers see the gap, and catch up by
