@@ -1,7 +1,7 @@
 // Package api holds the published descriptions of the wire, as documents.
 //
-// It owns the documents only; where they and docs/spec/protocol.md differ, the text is right. Tests of internal/wire hold
-// them against the routes and codes. Read next: openapi.yaml.
+// It owns the documents only; where they and docs/spec/protocol.md differ, the text is right. Tests hold them
+// against codec, codes and routes. Read next: asyncapi.yaml (WebSocket), openapi.yaml (HTTP).
 package api
 
 import _ "embed"

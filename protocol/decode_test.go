@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -69,5 +70,27 @@ func TestSendCostsTwoAllocations(t *testing.T) {
 		FingerprintOf(c.Text, c.Data)
 	}); n > 0 {
 		t.Fatalf("%v allocations", n)
+	}
+}
+
+// What a type doesn't have doesn't come through, whatever the frame says.
+func TestForeignMembersAreDropped(t *testing.T) {
+	all := Command{
+		Ref: "1", Token: "t", Client: "c", Room: "r", Cursor: &Cursor{"e", 1, "m"}, Limit: 7, ClientMessageID: "k", Text: "x",
+		Data: []byte("1"), SentAt: 5, Follows: "j", Before: 9,
+	}
+	members := `"ref":"1","token":"t","client":"c","room":"r","cursor":{"epoch":"e","after":1,"messageId":"m"},"limit":7,` +
+		`"clientMessageId":"k","text":"x","data":1,"sentAt":5,"follows":"j","before":9}`
+	for name := range commandShapes {
+		want := all
+		want.Type = name
+		want, problem := DecodeCommand(AppendCommand(nil, &want), &DefaultLimits)
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		got, problem := DecodeCommand([]byte(`{"type":"`+name+`",`+members), &DefaultLimits)
+		if problem != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v\nwant %+v", got, problem, want)
+		}
 	}
 }

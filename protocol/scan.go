@@ -86,9 +86,6 @@ func (p *scanner) next(end byte, n int) bool {
 			return false
 		}
 		p.i++
-		if p.peek() == end {
-			p.fail("an element must follow ','")
-		}
 	}
 	return p.fault == ""
 }
@@ -124,10 +121,7 @@ func (p *scanner) number() (text string, integer bool) {
 		p.i++
 	}
 	if p.i < len(p.s) && p.s[p.i] == '0' {
-		p.i++
-		if p.i < len(p.s) && isDigit(p.s[p.i]) {
-			p.fail("a number starts with 0")
-		}
+		p.i++ // a digit after it is where none may stand, and found there
 	} else {
 		p.digits()
 	}

@@ -162,7 +162,7 @@ func TestParseGrant(t *testing.T) {
 func TestGrantsCover(t *testing.T) {
 	s := Session{grants: []Grant{{"team/*", Read}, {"team/a", Write}, {"x*y", Read}}}
 	for room, want := range map[string][2]bool{
-		"team/a": {true, true}, "team/b": {true, false}, "team/": {true, false}, "team": {false, false}, "Team/a": {false, false},
+		"team/a": {true, true}, "team/b": {true, false}, "team/": {true, false}, "team": {false, false}, "Team/a": {false, false}, "my-team/a": {false, false},
 		"x*y": {true, false}, "xzy": {false, false}, "": {false, false},
 	} {
 		if got := [2]bool{s.CanRead(room), s.CanWrite(room)}; got != want {

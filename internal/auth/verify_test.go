@@ -1,8 +1,14 @@
 package auth
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/base64"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +91,36 @@ func TestWrongKeys(t *testing.T) {
 
 // cut takes the last byte off an RSA signature of 256.
 func cut(token string) string { return token[:len(token)-2] }
+
+func TestSignatureHasOneForm(t *testing.T) {
+	token := hs256(secret, claims())
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	last := strings.IndexByte(alphabet, token[len(token)-1])
+	// 43 characters hold 258 bits, of which a signature has 256: a loose decoder passes over the other two.
+	refusedFor(t, verifier(t), token[:len(token)-1]+string(alphabet[last|1]), Malformed)
+}
+
+func TestKeysFit(t *testing.T) {
+	weak := must(rsa.GenerateKey(rand.Reader, 1024)).Public()
+	p384 := must(ecdsa.GenerateKey(elliptic.P384(), rand.Reader)).Public()
+	keys := map[string]any{"RS256": rsaKey.key.Public(), "ES256": ecKey.key.Public(), "EdDSA": edKey.key.Public(), "weak": weak, "P-384": p384, "secret": secret}
+	for name, key := range keys {
+		for _, alg := range Algorithms() {
+			if fits(key, alg) != (name == alg) {
+				t.Errorf("%s for %s: %v", name, alg, fits(key, alg))
+			}
+		}
+	}
+	small := signer{"weak", "RS256", must(rsa.GenerateKey(rand.Reader, 1024))}
+	path := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(path, keySetOf(small), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := verifier(t, func(o *Options) { o.JWKSFile = path })
+	refusedFor(t, v, small.sign(claims()), WrongKey)
+	small.id = ""
+	refusedFor(t, v, small.sign(claims()), WrongKey)
+}
 
 func TestAlgorithmsAreAllowedByList(t *testing.T) {
 	v := verifier(t, func(o *Options) { o.Algorithms = []string{"ES256", "HS256"} })
