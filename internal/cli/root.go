@@ -93,6 +93,7 @@ func newRoot() *cobra.Command {
 		newServe(),
 		newToken(),
 		newConfig(),
+		newDemo(),
 		newVersion(),
 		newSettle(),
 		newWhy(),
