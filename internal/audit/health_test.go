@@ -50,65 +50,78 @@ func edit(t *testing.T, path, old, new string) {
 	writeFile(t, path, strings.Replace(string(text), old, new, 1))
 }
 
-func TestHealth(t *testing.T) {
-	report, events, policyPath := reportFile, eventsFile, policyFile
-	gone := func(names ...string) func(*testing.T, string) {
-		return func(t *testing.T, dir string) {
-			for _, name := range names {
-				if err := os.Remove(filepath.Join(dir, name)); err != nil {
-					t.Fatal(err)
-				}
+// step does something to a folder.
+type step = func(*testing.T, string)
+
+func gone(names ...string) step {
+	return func(t *testing.T, dir string) {
+		for _, name := range names {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
-	change := func(name, old, new string) func(*testing.T, string) {
-		return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, name), old, new) }
-	}
-	malformed := change(events, "33\ttenant-alpha", "x\nx\ty\n33\ttenant-alpha")
-	brokenOpening := func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, openingFile), "x\n") }
-	missingPolicy := `{"checks":0,"degraded":true,"issues":["contract:policy.tsv: no such file or directory"],"rc":3}` + "\n"
-	cases := []struct {
-		name string
-		do   []func(*testing.T, string)
-		want string
-	}{
-		{"untouched", nil, healthy},
-		{"white space and order don't count", []func(*testing.T, string){
-			change(report, "\n  \"accepted_total\": \"249.30\",", ""), change(report, "\n}\n", " ,\"accepted_total\"\t:\r\n\"249.\\u00330\"} ")}, healthy},
-		{"another total", []func(*testing.T, string){change(report, "249.30", "249.31")},
-			`{"checks":8,"degraded":true,"issues":["mismatch:accepted_total: expect=\"249.30\" actual=\"249.31\""],"rc":1}` + "\n"},
-		{"decimals count", []func(*testing.T, string){change(report, "249.30", "249.3")},
-			`{"checks":8,"degraded":true,"issues":["mismatch:accepted_total: expect=\"249.30\" actual=\"249.3\""],"rc":1}` + "\n"},
-		{"type counts", []func(*testing.T, string){change(report, "\"249.30\"", "249.30")},
-			`{"checks":8,"degraded":true,"issues":["mismatch:accepted_total: expect=\"249.30\" actual=249.3"],"rc":1}` + "\n"},
-		{"5.0 isn't 5", []func(*testing.T, string){change(report, "\"window_hits\": 5", "\"window_hits\": 5.0")},
-			`{"checks":8,"degraded":true,"issues":["mismatch:window_hits: expect=5 actual=5"],"rc":1}` + "\n"},
-		{"null", []func(*testing.T, string){change(report, "\"ok\": false", "\"ok\": null")},
-			`{"checks":8,"degraded":true,"issues":["mismatch:ok: expect=false actual=null"],"rc":1}` + "\n"},
-		{"issues in the table's order", []func(*testing.T, string){
-			change(report, "\"ok\": false", "\"ok\": 0"), change(report, "  \"checksum\": \"93bd22ab9e262740\",\n", ""), change(report, "\"accept\": 22", "\"accept\": \"22\""),
-			change(report, "  \"deduped_amount\": \"12.20\",\n", "")},
-			`{"checks":8,"degraded":true,"issues":["mismatch:counts: expect={\"accept\":22,\"bad_amount\":2,\"dedupe\":5,\"duplicate_done\":4,\"duplicate_pending\":1,\"events\":33,\"reject\":6,\"unknown_key\":4} ` +
-				`actual={\"accept\":\"22\",\"bad_amount\":2,\"dedupe\":5,\"duplicate_done\":4,\"duplicate_pending\":1,\"events\":33,\"reject\":6,\"unknown_key\":4}",` +
-				`"missing:deduped_amount","missing:checksum","mismatch:ok: expect=false actual=0"],"rc":1}` + "\n"},
-		{"malformed rows", []func(*testing.T, string){malformed}, `{"checks":8,"degraded":true,"issues":["malformed:2"],"rc":2}` + "\n"},
-		{"malformed rows beside a field", []func(*testing.T, string){malformed, change(report, "\"window_hits\": 5", "\"window_hits\": 6")},
-			`{"checks":8,"degraded":true,"issues":["mismatch:window_hits: expect=5 actual=6","malformed:2"],"rc":1}` + "\n"},
-		{"no policy", []func(*testing.T, string){gone(policyPath)}, missingPolicy},
-		{"no policy goes before all", []func(*testing.T, string){gone(policyPath, dedupeFile, events, report)}, missingPolicy},
-		{"no registry", []func(*testing.T, string){gone(dedupeFile)}, fmt.Sprintf(unreadable, dedupeFile)},
-		{"no events", []func(*testing.T, string){gone(events)}, fmt.Sprintf(unreadable, eventsFile)},
-		{"no report", []func(*testing.T, string){gone(report)}, fmt.Sprintf(unreadable, reportFile)},
-		{"the first is named: registry", []func(*testing.T, string){gone(dedupeFile, events, report), brokenOpening}, fmt.Sprintf(unreadable, dedupeFile)},
-		{"the first is named: events", []func(*testing.T, string){gone(events, report), brokenOpening}, fmt.Sprintf(unreadable, eventsFile)},
-		{"the first is named: opening", []func(*testing.T, string){gone(report), brokenOpening}, fmt.Sprintf(unreadable, openingFile)},
-		{"a report beyond the eight", []func(*testing.T, string){change(report, "{\n", "{\n\"more\":1,")}, fmt.Sprintf(unreadable, reportFile)},
-		{"a report with a member twice", []func(*testing.T, string){change(report, "{\n", "{\n\"ok\":false,")}, fmt.Sprintf(unreadable, reportFile)},
-		{"two documents", []func(*testing.T, string){change(report, "\n}\n", "\n}{}")}, fmt.Sprintf(unreadable, reportFile)},
-		{"an empty object", []func(*testing.T, string){func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, reportFile), "{}") }},
-			`{"checks":8,"degraded":true,"issues":["missing:counts","missing:accepted_total","missing:deduped_amount","missing:tenant_totals","missing:window_hits","missing:lru","missing:checksum","missing:ok"],"rc":1}` + "\n"},
-	}
-	for _, c := range cases {
+}
+
+func change(name, old, new string) step {
+	return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, name), old, new) }
+}
+
+func put(name, text string) step {
+	return func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, name), text) }
+}
+
+var (
+	malformed     = change(eventsFile, "33\ttenant-alpha", "x\nx\ty\n33\ttenant-alpha")
+	brokenOpening = put(openingFile, "x\n")
+)
+
+const missingPolicy = `{"checks":0,"degraded":true,"issues":["contract:policy.tsv: no such file or directory"],"rc":3}` + "\n"
+
+var healthCases = []struct {
+	name string
+	do   []step
+	want string
+}{
+	{"untouched", nil, healthy},
+	{"white space and order don't count", []step{
+		change(reportFile, "\n  \"accepted_total\": \"249.30\",", ""), change(reportFile, "\n}\n", " ,\"accepted_total\"\t:\r\n\"249.\\u00330\"} ")}, healthy},
+	{"another total", []step{change(reportFile, "249.30", "249.31")},
+		`{"checks":8,"degraded":true,"issues":["mismatch:accepted_total: expect=\"249.30\" actual=\"249.31\""],"rc":1}` + "\n"},
+	{"decimals count", []step{change(reportFile, "249.30", "249.3")},
+		`{"checks":8,"degraded":true,"issues":["mismatch:accepted_total: expect=\"249.30\" actual=\"249.3\""],"rc":1}` + "\n"},
+	{"type counts", []step{change(reportFile, "\"249.30\"", "249.30")},
+		`{"checks":8,"degraded":true,"issues":["mismatch:accepted_total: expect=\"249.30\" actual=249.3"],"rc":1}` + "\n"},
+	{"5.0 isn't 5", []step{change(reportFile, "\"window_hits\": 5", "\"window_hits\": 5.0")},
+		`{"checks":8,"degraded":true,"issues":["mismatch:window_hits: expect=5 actual=5"],"rc":1}` + "\n"},
+	{"null", []step{change(reportFile, "\"ok\": false", "\"ok\": null")},
+		`{"checks":8,"degraded":true,"issues":["mismatch:ok: expect=false actual=null"],"rc":1}` + "\n"},
+	{"issues in the table's order", []step{
+		change(reportFile, "\"ok\": false", "\"ok\": 0"), change(reportFile, "  \"checksum\": \"93bd22ab9e262740\",\n", ""), change(reportFile, "\"accept\": 22", "\"accept\": \"22\""),
+		change(reportFile, "  \"deduped_amount\": \"12.20\",\n", "")},
+		`{"checks":8,"degraded":true,"issues":["mismatch:counts: expect={\"accept\":22,\"bad_amount\":2,\"dedupe\":5,\"duplicate_done\":4,\"duplicate_pending\":1,\"events\":33,\"reject\":6,\"unknown_key\":4} ` +
+			`actual={\"accept\":\"22\",\"bad_amount\":2,\"dedupe\":5,\"duplicate_done\":4,\"duplicate_pending\":1,\"events\":33,\"reject\":6,\"unknown_key\":4}",` +
+			`"missing:deduped_amount","missing:checksum","mismatch:ok: expect=false actual=0"],"rc":1}` + "\n"},
+	{"malformed rows", []step{malformed}, `{"checks":8,"degraded":true,"issues":["malformed:2"],"rc":2}` + "\n"},
+	{"malformed rows beside a field", []step{malformed, change(reportFile, "\"window_hits\": 5", "\"window_hits\": 6")},
+		`{"checks":8,"degraded":true,"issues":["mismatch:window_hits: expect=5 actual=6","malformed:2"],"rc":1}` + "\n"},
+	{"no policy", []step{gone(policyFile)}, missingPolicy},
+	{"no policy goes before all", []step{gone(policyFile, dedupeFile, eventsFile, reportFile)}, missingPolicy},
+	{"no registry", []step{gone(dedupeFile)}, fmt.Sprintf(unreadable, dedupeFile)},
+	{"no events", []step{gone(eventsFile)}, fmt.Sprintf(unreadable, eventsFile)},
+	{"no report", []step{gone(reportFile)}, fmt.Sprintf(unreadable, reportFile)},
+	{"the first is named: registry", []step{gone(dedupeFile, eventsFile, reportFile), brokenOpening}, fmt.Sprintf(unreadable, dedupeFile)},
+	{"the first is named: events", []step{gone(eventsFile, reportFile), brokenOpening}, fmt.Sprintf(unreadable, eventsFile)},
+	{"the first is named: opening", []step{gone(reportFile), brokenOpening}, fmt.Sprintf(unreadable, openingFile)},
+	{"a report beyond the eight", []step{change(reportFile, "{\n", "{\n\"more\":1,")}, fmt.Sprintf(unreadable, reportFile)},
+	{"a report with a member twice", []step{change(reportFile, "{\n", "{\n\"ok\":false,")}, fmt.Sprintf(unreadable, reportFile)},
+	{"two documents", []step{change(reportFile, "\n}\n", "\n}{}")}, fmt.Sprintf(unreadable, reportFile)},
+	{"an empty object", []step{put(reportFile, "{}")},
+		`{"checks":8,"degraded":true,"issues":["missing:counts","missing:accepted_total","missing:deduped_amount","missing:tenant_totals","missing:window_hits","missing:lru","missing:checksum","missing:ok"],"rc":1}` + "\n"},
+}
+
+func TestHealth(t *testing.T) {
+	for _, c := range healthCases {
 		t.Run(c.name, func(t *testing.T) {
 			dir := settled(t)
 			for _, do := range c.do {
