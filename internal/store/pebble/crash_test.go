@@ -292,7 +292,10 @@ func sound(t *testing.T, fs vfs.FS) {
 
 // TestPowerCuts: nothing acknowledged and nothing that a reader ever saw is lost, no key twice, seqs dense, the epoch kept.
 func TestPowerCuts(t *testing.T) {
-	const lives, seeds = 130, 4
+	lives, seeds := 130, 4
+	if testing.Short() { // under the race detector
+		lives, seeds = 25, 2
+	}
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			t.Parallel()
