@@ -232,8 +232,15 @@ func (c *reader) Rows(name string, rows []engine.Row) {
 			c.faults = append(c.faults, fmt.Sprintf("frame %q, want %q", f, want))
 		}
 		c.take(&row.Message)
-		c.events = append(c.events, "row "+strconv.FormatInt(row.Seq, 10))
+		c.note("row " + strconv.FormatInt(row.Seq, 10))
 		c.frames = append(c.frames, string(f))
+	}
+}
+
+// note keeps the last events, enough to tell what led to a fault.
+func (c *reader) note(event string) {
+	if c.events = append(c.events, event); len(c.events) > 100 {
+		c.events = slices.Delete(c.events, 0, 50)
 	}
 }
 
@@ -259,7 +266,7 @@ func (c *reader) Flush() {
 func (c *reader) answer(a engine.Catchup) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.events = append(c.events, "answer "+strconv.FormatInt(a.Head, 10))
+	c.note("answer " + strconv.FormatInt(a.Head, 10))
 	if a.Reset {
 		c.view, c.epoch = nil, a.Epoch
 		c.head = a.Head - int64(len(a.Messages))
@@ -312,7 +319,7 @@ func (d done) Complete(o room.Outcome) {
 	if d.c != nil {
 		d.c.mu.Lock()
 		d.c.dirty = true
-		d.c.events = append(d.c.events, "ack "+d.id)
+		d.c.note("ack " + d.id)
 		if i := slices.Index(d.c.unacked, d.id); i >= 0 {
 			d.c.unacked = slices.Delete(d.c.unacked, i, i+1)
 		}
