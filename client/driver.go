@@ -27,6 +27,7 @@ type driver struct {
 	pending map[int64]sending
 	asks    map[int64]question
 	again   []session.Input // for the next Step
+	behind  bool            // the machine is to be given all rows
 
 	connect bool           // the app's wishes, for the machine after the next
 	rooms   map[string]int // room → rows of a snapshot
@@ -163,6 +164,10 @@ func (d *driver) step(in []session.Input) {
 		in = nil
 		if res := d.run(effects); res != nil {
 			in = append(in, res)
+		}
+		if d.behind {
+			d.behind = false
+			d.reread() // only now, as the rows must hold all that the effects stored
 		}
 		in = append(in, d.again...)
 		d.again = nil

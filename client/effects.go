@@ -38,7 +38,7 @@ func (d *driver) run(effects []session.Effect) session.Input {
 		case session.Answer:
 			d.answer(e)
 		case session.Reread:
-			d.reread()
+			d.behind = true
 		}
 	}
 	if storing {
@@ -107,7 +107,7 @@ func (d *driver) write(w session.Write) {
 		if f.Row.ID != "" && f.Command.Type == protocol.TypeSend {
 			b, err := d.body(f.Row.Position)
 			if errors.Is(err, store.ErrNoRow) {
-				d.reread()
+				d.behind = true
 				continue
 			}
 			if err != nil {

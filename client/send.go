@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode"
 	"unicode/utf8"
 
 	"hapax/client/ids"
@@ -169,13 +168,8 @@ func largest(k Key, b Body) *protocol.Command {
 }
 
 func checkRoom(room string) error {
-	if len(room) == 0 || len(room) > protocol.DefaultLimits.Room || !utf8.ValidString(room) {
-		return fmt.Errorf("%w: %d bytes", ErrBadRoom, len(room))
-	}
-	for _, r := range room {
-		if unicode.IsControl(r) {
-			return fmt.Errorf("%w: a control character", ErrBadRoom)
-		}
+	if !protocol.ValidRoom(room) {
+		return fmt.Errorf("%w: %.200q", ErrBadRoom, room)
 	}
 	return nil
 }

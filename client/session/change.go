@@ -90,7 +90,7 @@ func (m *Machine) stored(s Stored) {
 		if a.Outcome != store.Inserted {
 			m.drop(w)
 			if a.Outcome != store.Full {
-				m.effect(Reread{}) // a row that another process added
+				m.behind = true // a row that another process added
 			}
 			continue
 		}
@@ -141,7 +141,7 @@ func (m *Machine) changeResult(c store.Change, res store.Result) {
 	r := m.room(rows.Room)
 	r.view.cursor, r.view.has = res.Cursor, res.Cursor.Epoch != ""
 	m.resubscribe(r)
-	m.effect(Reread{})
+	m.behind = true
 }
 
 // fail ends all work: what the store holds is unknown. It is told once, and nothing is tried again by itself.

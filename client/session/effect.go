@@ -62,7 +62,7 @@ type (
 		Added  store.Added
 		Err    error
 	}
-	// Reread asks for a Rows input: the store differs from what the machine knew.
+	// Reread asks for a Rows input, read now: the store differs from what the machine knew.
 	Reread struct{}
 )
 

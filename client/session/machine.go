@@ -41,6 +41,7 @@ type Machine struct {
 	waiting []*row         // rows of the Add under way
 	stepped []*row         // rows of the Apply under way, one for each of its first changes
 	applied []store.Change // all its changes
+	behind  bool           // the store has rows that the machine doesn't know
 	broken  error
 	wake    int64
 	steps   int64 // counts Steps
@@ -108,6 +109,10 @@ func (m *Machine) finish() []Effect {
 	if len(storing) > 0 {
 		m.held, m.pending = out, true
 		return storing
+	}
+	if m.behind { // not before: what is read must hold all that was given to the store
+		m.behind = false
+		out = append(out, Reread{})
 	}
 	if at := m.nextWake(); at != m.wake {
 		m.wake = at
