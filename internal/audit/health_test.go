@@ -190,10 +190,10 @@ func TestMachineFailures(t *testing.T) {
 		t.Error("a panic of a parsing worker was lost")
 	}
 	ev := &events{segments: [][]event{{{}}}, total: 1, perKey: []uint32{1}}
-	if _, err := judgeAll(ev, policy{}, &registry{keys: newKeyTable(0)}, &openings{}); err == nil {
+	if _, err := judgeAll(ev, policy{}, &registry{keys: newKeyTable(0, 0)}, &openings{}); err == nil {
 		t.Error("a panic of a judging worker was lost")
 	}
-	if _, err := readEvents(iotest.ErrReader(errors.New("planted")), newKeyTable(0)); err == nil || errors.As(err, &unreadable) {
+	if _, err := readEvents(iotest.ErrReader(errors.New("planted")), newKeyTable(0, 0)); err == nil || errors.As(err, &unreadable) {
 		t.Errorf("a failing read became %v", err)
 	}
 }

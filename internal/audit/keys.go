@@ -25,13 +25,18 @@ const (
 	startMask  = 1<<startBits - 1
 )
 
-// newKeyTable makes a table with room for about so many keys; it grows beyond.
-func newKeyTable(expected int) *keyTable {
+// newKeyTable makes a table with room for about so many keys of so many bytes in all; it grows beyond.
+func newKeyTable(expected, bytes int) *keyTable {
 	slots := 1 << 8
 	for slots < 2*expected {
 		slots *= 2
 	}
-	return &keyTable{seed: maphash.MakeSeed(), slots: make([]uint64, slots)}
+	return &keyTable{
+		seed:    maphash.MakeSeed(),
+		records: make([]byte, 0, bytes),
+		starts:  make([]uint64, 0, expected),
+		slots:   make([]uint64, slots),
+	}
 }
 
 func (t *keyTable) len() int { return len(t.starts) }

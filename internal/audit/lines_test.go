@@ -149,7 +149,7 @@ func TestReadFailureIsNoEnd(t *testing.T) {
 		t.Errorf("error %v, want the reader's", err)
 	}
 	src = io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if _, err := readEvents(src, newKeyTable(0)); err == nil {
+	if _, err := readEvents(src, newKeyTable(0, 0)); err == nil {
 		t.Error("events of a failing reader were taken for whole")
 	}
 }

@@ -23,7 +23,7 @@ type openings struct {
 
 // readOpenings reads the file if it's there; a broken row, or a key twice, makes the whole file unreadable.
 func readOpenings(dir string) (*openings, error) {
-	open := &openings{keys: newKeyTable(0)}
+	open := &openings{keys: newKeyTable(0, 0)}
 	path := filepath.Join(dir, openingFile)
 	// Lstat, since a link that leads nowhere is there all the same: to pass over it would lose the predecessors.
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {

@@ -25,13 +25,25 @@ type registry struct {
 
 var registryColumns = []string{"tenant", "source", "dedupe_key", "scope", "window_s", "lru_capacity", "since"}
 
-// leastRow is about how long a row of dedupe.tsv is at least: how many there may be is known from the file's size.
-const leastRow = 48
+// A registry's size is foretold by its file's, since slices that grow to hundreds of megabytes are copied again and
+// again. Memory foretold and never touched costs nothing; the bound keeps a strange size from asking for the moon.
+const (
+	leastRow     = 48      // about how long a row is at least
+	mostForetold = 1 << 32 // bytes of file
+)
 
 // readRegistry takes in the good rows and lists the others; only a failing reader is an error. size is the file's,
-// in bytes, or a guess.
+// in bytes, or 0.
 func readRegistry(src io.Reader, size int64, p policy) (*registry, error) {
-	reg := &registry{keys: newKeyTable(int(min(size, maxEvents) / leastRow))}
+	size = min(size, mostForetold)
+	expected := int(size / leastRow)
+	reg := &registry{
+		keys:   newKeyTable(expected, int(size)),
+		rows:   make([]standing, 0, expected),
+		last:   make([]uint32, 0, expected),
+		tenant: make([]uint32, 0, expected),
+		pair:   make([]uint32, 0, expected),
+	}
 	tenants, pairs := map[string]uint32{}, map[string]uint32{}
 	var text []byte
 	err := eachRow(src, func(line int, columns [][]byte) error {

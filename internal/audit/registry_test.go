@@ -105,7 +105,7 @@ func TestCapacityIsThePairsLargestByLastGoodRows(t *testing.T) {
 
 // TestKeyTable holds the table against a map, through several growths.
 func TestKeyTable(t *testing.T) {
-	table, want := newKeyTable(0), map[string]uint32{}
+	table, want := newKeyTable(0, 0), map[string]uint32{}
 	for i := range 20_000 {
 		text := fmt.Sprintf("t%d\ts\tk%d", i%7, i%9_000)
 		key, known := table.add([]byte(text))
