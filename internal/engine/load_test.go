@@ -123,3 +123,35 @@ func TestAJoinerBringsTheNews(t *testing.T) {
 		r.sound(second, "r")
 	})
 }
+
+// A commit of several rows fails and has stored them all; a page of the store holds only one.
+func TestADoubtOfManyRows(t *testing.T) {
+	o := options()
+	o.DeltaRows = 1
+	bubble(t, o, func(t *testing.T, r *rig) {
+		c := &reader{actor: "bob"}
+		r.join(c, "r", nil)
+		g := make(gate)
+		r.store.set(func(f *faults) { f.before = g.hold })
+		r.post(nil, command("ann", "other", "first", "x"))
+		synctest.Wait()
+		for _, id := range []string{"a", "b", "c"} { // one group
+			r.post(nil, command("ann", "r", id, "x"))
+		}
+		r.store.set(func(f *faults) {
+			f.before = nil
+			f.after = func(b *store.Batch) error {
+				if len(b.Commands) == 3 {
+					return store.ErrAgain
+				}
+				return nil
+			}
+		})
+		close(g)
+		synctest.Wait()
+		r.sound(c, "r")
+		if c.head != 3 {
+			t.Errorf("bob is at %d, want 3", c.head)
+		}
+	})
+}
