@@ -13,7 +13,7 @@ import (
 
 // Send implements Rooms. It is a command's first step: the look-up's rate, then the queue.
 func (e *Engine) Send(cmd room.Command, done Completion) {
-	o := room.Outcome{Kind: room.Unavailable}
+	var o room.Outcome
 	if e.broken.Load() {
 		o = e.turnedAway(room.Unavailable)
 	} else if limited, ok := e.overLooks(cmd.Key.Actor); ok {
