@@ -94,6 +94,7 @@ func newRoot() *cobra.Command {
 		newToken(),
 		newConfig(),
 		newDemo(),
+		newBench(),
 		newVersion(),
 		newSettle(),
 		newWhy(),

@@ -106,9 +106,11 @@ func TestServerFramesReadBack(t *testing.T) {
 		if !bytes.HasPrefix(out, []byte("before")) {
 			t.Fatalf("%d: what was there is gone", n)
 		}
-		f, err := ws.ReadFrame(bytes.NewReader(out[6:]))
-		if err != nil || !f.Header.Fin || f.Header.Masked || f.Header.OpCode != ws.OpText || string(f.Payload) != payload {
-			t.Fatalf("%d: %+v %v", n, f.Header, err)
+		in := bytes.NewReader(out[6:])
+		h, err := ws.ReadHeader(in)
+		rest, _ := io.ReadAll(in)
+		if err != nil || !h.Fin || h.Masked || h.OpCode != ws.OpText || h.Length != int64(n) || string(rest) != payload {
+			t.Fatalf("%d: %+v %v", n, h, err)
 		}
 		if want := len(ws.MustCompileFrame(ws.NewTextFrame([]byte(payload)))); len(out)-6 != want {
 			t.Fatalf("%d: %d bytes, want %d", n, len(out)-6, want)
