@@ -5,6 +5,8 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
@@ -53,12 +55,17 @@ func (s *Store) moveUnreadable(n int) (int, error) {
 	if err != nil {
 		return n, err
 	}
-	for position, why := range bad {
-		if err := s.setAside("outbox", "position", position, why); err != nil {
-			return n, err
+	return n + len(bad), s.setAllAside("outbox", "position", bad)
+}
+
+// setAllAside moves rows, and says why for each.
+func (s *Store) setAllAside(table, key string, bad map[int64]error) error {
+	for _, value := range slices.Sorted(maps.Keys(bad)) {
+		if err := s.setAside(table, key, value, bad[value]); err != nil {
+			return err
 		}
 	}
-	return n + len(bad), nil
+	return nil
 }
 
 // setAside moves one row of a table, with all its columns, within a transaction.

@@ -4,7 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -33,12 +32,12 @@ func (s *Store) Add(ctx context.Context, fence int64, entries []store.Entry) (ad
 }
 
 func (s *Store) add(entries []store.Entry) ([]store.Added, error) {
-	queued, err := s.db.int(`SELECT count(*) FROM outbox WHERE state IN (1, 2)`)
+	// AUTOINCREMENT's own table knows the greatest position ever given, so that none is given twice.
+	last, err := s.db.int(`SELECT seq FROM sqlite_sequence WHERE name = 'outbox'`)
 	if err != nil {
 		return nil, err
 	}
-	// AUTOINCREMENT's own table knows the greatest position ever given, so that none is given twice.
-	last, err := s.db.int(`SELECT seq FROM sqlite_sequence WHERE name = 'outbox'`)
+	queued, err := s.queued(last, len(entries))
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +62,21 @@ func (s *Store) add(entries []store.Entry) ([]store.Added, error) {
 		}
 	}
 	return added, nil
+}
+
+// queued returns how many rows are queued, or, where that is far from the limit, a number above it that costs no counting:
+// there can't be more rows than positions.
+func (s *Store) queued(last int64, more int) (int64, error) {
+	first, err := s.db.int(`SELECT min(position) FROM outbox`)
+	if err != nil {
+		return 0, err
+	}
+	if most := last - first + 1; first == 0 {
+		return 0, nil
+	} else if most+int64(more) <= int64(s.limits.Queued) {
+		return most, nil
+	}
+	return s.db.int(`SELECT count(*) FROM outbox WHERE state IN (1, 2)`)
 }
 
 // List implements store.Store.
@@ -112,26 +126,35 @@ func (s *Store) Body(ctx context.Context, position int64) (b store.Body, err err
 // exportPage is how many rows Export holds at once.
 const exportPage = 64
 
-// Export implements store.Store.
+// Export implements store.Store. Rows whose body can't be read are set aside when it is done: one must not hide the others.
 func (s *Store) Export(ctx context.Context, f func(store.Row, store.Body) error) error {
-	return s.reading(ctx, func(*db) error {
+	bad := map[int64]error{}
+	err := s.reading(ctx, func(*db) error {
 		for after := int64(0); ; {
 			rows, err := s.rows(`WHERE position > ? ORDER BY position LIMIT ?`, after, exportPage)
 			if err != nil || len(rows) == 0 {
 				return err
 			}
 			for _, r := range rows {
-				b, unreadable, err := s.body(r)
-				if err := errors.Join(err, unreadable); err != nil {
-					return fmt.Errorf("outbox row %d: %w", r.Position, err)
-				}
-				if err := f(r, b); err != nil {
-					return err
-				}
 				after = r.Position
+				b, unreadable, err := s.body(r)
+				switch {
+				case err != nil:
+					return err
+				case unreadable != nil:
+					bad[r.Position] = unreadable
+				default:
+					if err := f(r, b); err != nil {
+						return err
+					}
+				}
 			}
 		}
 	})
+	if err != nil || len(bad) == 0 {
+		return err
+	}
+	return s.writing(ctx, func(*db) error { return s.setAllAside("outbox", "position", bad) })
 }
 
 // Counts implements store.Store.

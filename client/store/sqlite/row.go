@@ -18,22 +18,26 @@ const rowColumns = `position, revision, room, id, fingerprint, size, queued_at, 
 func (s *Store) scanRow(st *sqlite3.Stmt) (r store.Row, err error) {
 	var attempts, size, state int64
 	r.Position = st.ColumnInt64(0)
-	for i, to := range map[int]*int64{
+	numbers := [...]*int64{
 		1: &r.Revision, 5: &size, 6: &r.QueuedAt, 7: &attempts, 8: &r.Interval,
 		9: &r.LastAttemptAt, 10: &r.FirstSentAt, 11: &state, 13: &r.AsideAt,
-	} {
-		n, ok := column(st, i).(int64)
-		if !ok || n < 0 {
+	}
+	for i, to := range numbers {
+		if to == nil {
+			continue
+		}
+		if *to = st.ColumnInt64(i); st.ColumnType(i) != sqlite3.INTEGER || *to < 0 {
 			return r, fmt.Errorf("%s is not a number from 0", st.ColumnName(i))
 		}
-		*to = n
 	}
-	for i, to := range map[int]*string{2: &r.Room, 3: &r.ID, 12: &r.Reason} {
-		text, ok := column(st, i).(string)
-		if !ok {
+	for i, to := range [...]*string{2: &r.Room, 3: &r.ID, 12: &r.Reason} {
+		if to == nil {
+			continue
+		}
+		if st.ColumnType(i) != sqlite3.TEXT {
 			return r, fmt.Errorf("%s is not text", st.ColumnName(i))
 		}
-		*to = text
+		*to = st.ColumnText(i)
 	}
 	r.Attempts, r.Size, r.State = int(attempts), int(size), store.State(state)
 	switch {

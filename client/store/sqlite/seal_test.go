@@ -108,6 +108,7 @@ func TestBoundToItsRow(t *testing.T) {
 	if _, err := s.Body(t.Context(), 4); !errors.Is(err, store.ErrUnreadable) {
 		t.Error(err)
 	}
+	raw(t, path, `UPDATE outbox SET text = x'0102' WHERE position = 8`)
 	if _, err := s.Body(t.Context(), 4); !errors.Is(err, store.ErrNoRow) {
 		t.Error(err)
 	}
@@ -115,12 +116,12 @@ func TestBoundToItsRow(t *testing.T) {
 	if err != nil || len(msgs) != 3 {
 		t.Errorf("%d messages, %v", len(msgs), err)
 	}
-	c, err := s.Counts(t.Context())
-	if err != nil || c.SetAside != 3 {
-		t.Errorf("counts %+v, %v", c, err)
-	}
-	if n := len(wantedOf(t, s).Rows); n != 8 {
+	if n := len(wantedOf(t, s).Rows); n != 7 { // exporting goes on past the one that doesn't open
 		t.Errorf("%d rows left", n)
+	}
+	c, err := s.Counts(t.Context())
+	if err != nil || c.SetAside != 4 || c.Queued+c.Parked+c.Uncertain != 7 {
+		t.Errorf("counts %+v, %v", c, err)
 	}
 }
 

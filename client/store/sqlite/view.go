@@ -174,14 +174,7 @@ func (s *Store) messages(ctx context.Context, where string, args ...any) (msgs [
 	if err != nil || len(bad) == 0 {
 		return msgs, err
 	}
-	return msgs, s.writing(ctx, func(*db) error {
-		for row, why := range bad {
-			if err := s.setAside("messages", "rowid", row, why); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return msgs, s.writing(ctx, func(*db) error { return s.setAllAside("messages", "rowid", bad) })
 }
 
 // Feed implements store.Store.

@@ -172,11 +172,10 @@ func (s *suite) crashAtEveryStep() {
 func (s *suite) twoProcesses() {
 	a, b := s.open(), s.open()
 	fenceA := s.drain(a)
-	row := s.apply(a, fenceA, sending(s.add(a, entry("r", 1))[0])).Row
+	s.apply(a, fenceA, sending(s.add(a, entry("r", 1))[0]))
 	s.ok(a.Undrain(s.ctx)) // as by a lock that was lost
 	fenceB := s.drain(b)
-	row = s.list(b)[0]
-	row = s.apply(b, fenceB, sending(row)).Row
+	row := s.apply(b, fenceB, sending(s.list(b)[0])).Row
 	equal(s, "attempts", row.Attempts, 2)
 	equal(s, "confirmed", s.apply(b, fenceB, confirm(row, 1)).Applied, true)
 	requeue := store.Step{Position: row.Position, Revision: row.Revision, To: store.Queued}
