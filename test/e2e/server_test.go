@@ -28,7 +28,7 @@ const patience = 60 * time.Second
 
 // house is a running server, and the network in front of it.
 type house struct {
-	t       *testing.T
+	t       testing.TB
 	config  config.Config
 	key     *auth.LocalKey
 	addr    string
@@ -37,7 +37,7 @@ type house struct {
 	net     *badnet.Proxy
 }
 
-func newHouse(t *testing.T) *house {
+func newHouse(t testing.TB) *house {
 	t.Helper()
 	c := config.Default()
 	c.Data, c.Listen, c.Admin.Listen = filepath.Join(t.TempDir(), "data"), "127.0.0.1:0", ""
@@ -89,6 +89,14 @@ func (h *house) stop() {
 // open opens a client of an actor on a store file, through the bad network.
 func (h *house) open(actor, file string) *client.Client {
 	h.t.Helper()
+	// Short delays, as this is about what is lost, not about how long it takes.
+	return h.openWith(actor, file, session.Config{
+		Base: 50, RowCap: 400, ConnCap: 400, MaxAttempts: 1000, AnswerWithin: 500, PaceStart: 200,
+	})
+}
+
+func (h *house) openWith(actor, file string, bounds session.Config) *client.Client {
+	h.t.Helper()
 	st, err := sqlite.Open(h.t.Context(), file, sqlite.Options{})
 	if err != nil {
 		h.t.Fatal(err)
@@ -98,8 +106,7 @@ func (h *house) open(actor, file string) *client.Client {
 		Token: func(context.Context) (string, error) {
 			return h.key.Sign(actor, []auth.Grant{{Room: "*", Rights: "rw"}}, time.Hour, time.Now())
 		},
-		// Short delays, as this is about what is lost, not about how long it takes.
-		Session: session.Config{Base: 50, RowCap: 400, ConnCap: 400, MaxAttempts: 1000, AnswerWithin: 500, PaceStart: 200},
+		Session: bounds,
 	})
 	if err != nil {
 		h.t.Fatal(err)
