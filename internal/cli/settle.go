@@ -79,11 +79,16 @@ func runSettle(cmd *cobra.Command, f settleFlags) error {
 	if err != nil {
 		return settleFailed(cmd, f.json, err)
 	}
+	told := false
+	defer func() {
+		if !told { // a summary that nobody got is a failed run, and a failed run has no report
+			os.Remove(result.Paths.Report)
+		}
+	}()
 	if err := printSettled(cmd.OutOrStdout(), f.json, result); err != nil {
-		// A summary that nobody got is a failed run, and a failed run has no report.
-		os.Remove(result.Paths.Report)
-		return &ExitError{Code: ExitMachine, Err: fmt.Errorf("summary can't be written, report removed: %w", err)}
+		return &ExitError{Code: ExitMachine, Err: fmt.Errorf("the summary can't be written, so the report is removed: %w", err)}
 	}
+	told = true
 	if code := result.Status(); code != ExitOK {
 		return &ExitError{Code: code}
 	}
