@@ -84,14 +84,16 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestPartsOfAKeyAreApart is G10 for files: ("ab","c") is not ("a","bc").
+// TestPartsOfAKeyAreApart is G10 for files: ("ab","c") is not ("a","bc"), and each part counts.
 func TestPartsOfAKeyAreApart(t *testing.T) {
 	r := newRegistry()
-	if err := r.load(strings.NewReader("t\tab\tc\twire\t1\t1\nt\ta\tbc\twire\t2\t1\n"), func(int64, reason) {}); err != nil {
+	rows := []string{"t\tab\tc", "t\ta\tbc", "u\tab\tc", "t\tb\tc", "t\tab\td"}
+	text := strings.Join(rows, "\twire\t0\t1\n") + "\twire\t0\t1\n"
+	if err := r.load(strings.NewReader(text), func(int64, reason) {}); err != nil {
 		t.Fatal(err)
 	}
-	if r.keys.count != 2 {
-		t.Errorf("%d keys", r.keys.count)
+	if r.keys.count != len(rows) {
+		t.Errorf("%d keys, want %d", r.keys.count, len(rows))
 	}
 }
 
@@ -99,7 +101,7 @@ func TestPartsOfAKeyAreApart(t *testing.T) {
 func TestCapacityOfAPair(t *testing.T) {
 	r := newRegistry()
 	var skipped []string
-	text := "t\ts\ta\twire\t0\t9\nt\ts\ta\twire\t0\t2\nt\ts\tb\twire\t0\t3\t500\nt\ts\tb\twire\t0\tbad\nt\tother\ta\twire\t0\t7\n"
+	text := "t\ts\ta\twire\t0\t9\nt\ts\ta\twire\t0\t2\nt\ts\tb\twire\t0\t3\t500\nt\ts\tb\twire\t0\tbad\nt\ts\tc\twire\t0\t1\nt\tother\ta\twire\t0\t7\n"
 	if err := r.load(strings.NewReader(text), func(line int64, why reason) { skipped = append(skipped, fmt.Sprint(line, why)) }); err != nil {
 		t.Fatal(err)
 	}

@@ -73,6 +73,7 @@ var rowSeeds = []string{
 	"1\tacme\tpay\tk\t\t1000\t1.00\tdone\t1", "0\tt\ts\tk\twire\t0\t0\tpending\t0", "12\ta b\té\t\"q\"\tschema\t999999999999999\t0.00000001\tdone\t7",
 	"01\tt\ts\tk\t\t1\t1\tdone\t1", "1\t#t\ts\tk\t\t1\t1\tdone\t1", "1\tt\ts\tk \t\t1\t1\tdone\t1", "1\tt\ts\tk\tWIRE\t1\t1\tdone\t1", "1\tt\ts\tk\t\t1\t1\tdone\t1\t",
 	"1\tt\ts\tk\t\t1\tx\tdone\t1", "1\tt\ts\tk\t\t1\t\tdone\t1", "# c", "", " \t ", "\xff", "#\xff", "1\tt\ts\tk\t\t1\t1\tdone\t1\r", "1\tt\ts\tk\x00\t\t1\t1\tdone\t1",
+	"x\tt\ts\tk\tWIRE\tx\t1\tx\tx", "1\tt\t\tk\tWIRE\tx\t1\tx\tx", // several columns fail: the first is named
 	"t\ts\tk\twire\t0\t8", "t\ts\tk\tschema\t60\t8\t12", "t\ts\tk\twire\t0\t8\t", "t\ts\tk\t\t0\t8", "t\ts\tk\twire\t100\tdone", "t\ts\tk\twire\t100\tpending", "t\t\tk\twire\t100\tpending",
 	strings.Repeat("a", 65_536), strings.Repeat("a", 65_537), "#" + strings.Repeat("a", 65_536), strings.Repeat(" ", 65_537), strings.Repeat("\t", 9),
 }

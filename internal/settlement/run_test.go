@@ -135,3 +135,89 @@ func TestProgressEndsAtTheSize(t *testing.T) {
 		t.Errorf("%d of %d in %d steps (%v)", last, total, steps, err)
 	}
 }
+
+// TestFaultsLeaveNoReport: each fault has the contract's status, yesterday's outputs are stale and there are none of today.
+func TestFaultsLeaveNoReport(t *testing.T) {
+	good := map[string]string{PolicyFile: toolsPolicy, DedupeFile: "", EventsFile: "", ReportFile: "y", MalformedFile: "y", "closing.tsv": "y"}
+	for _, c := range []struct {
+		name, text string // of a file that is changed; no text: it is missing
+		status     int
+	}{{PolicyFile, "", 3}, {PolicyFile, "X\t1\n", 3}, {DedupeFile, "", 2}, {EventsFile, "", 2}, {OpeningFile, "x\n", 2}} {
+		files := map[string]string{}
+		for name, text := range good {
+			files[name] = text
+		}
+		files[c.name] = c.text
+		if c.text == "" {
+			delete(files, c.name)
+		}
+		dir := put(t, t.TempDir(), files)
+		_, err := Run(context.Background(), Options{Paths: Paths{Dir: dir, Closing: filepath.Join(dir, "closing.tsv")}})
+		if err == nil || Status(err) != c.status {
+			t.Errorf("%s %q: %v, want status %d", c.name, c.text, err, c.status)
+		}
+		for _, name := range []string{ReportFile, MalformedFile, "closing.tsv"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s %q: %s is there (%v)", c.name, c.text, name, err)
+			}
+			if text, err := os.ReadFile(filepath.Join(dir, name+stale)); err != nil || string(text) != "y" {
+				t.Errorf("%s %q: %s is %q (%v)", c.name, c.text, name+stale, text, err)
+			}
+		}
+	}
+}
+
+// TestGoodRunLeavesStaleFilesAlone and replaces older ones.
+func TestGoodRunLeavesStaleFilesAlone(t *testing.T) {
+	dir := emptyFolder(t)
+	put(t, dir, map[string]string{ReportFile: "yesterday", ReportFile + stale: "the day before", MalformedFile + stale: "older"})
+	result, err := Run(context.Background(), Options{Paths: Paths{Dir: dir}})
+	if err != nil || result.Status() != 0 {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{ReportFile + stale: "yesterday", MalformedFile + stale: "older", MalformedFile: "", ReportFile: string(result.Report.Bytes())} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s is %q (%v), want %q", name, got, err, want)
+		}
+	}
+}
+
+func TestStatusOfAResult(t *testing.T) {
+	for _, c := range []struct {
+		dedupe, events string
+		want           int
+	}{
+		{"t\ts\tk\twire\t0\t1\n", "1\tt\ts\tk\t\t1\t1\tdone\t1\n", 0},
+		{"", "1\tt\ts\tk\t\t1\t1\tdone\t1\n", 2},
+		{"", "x\n", 2},
+		{"skipped\n", "", 0},
+	} {
+		dir := put(t, t.TempDir(), map[string]string{PolicyFile: toolsPolicy, DedupeFile: c.dedupe, EventsFile: c.events})
+		result, err := Run(context.Background(), Options{Paths: Paths{Dir: dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := result.Status(); got != c.want {
+			t.Errorf("%q, %q: status %d, want %d", c.dedupe, c.events, got, c.want)
+		}
+	}
+}
+
+func TestOutputsMayNotBeInputs(t *testing.T) {
+	dir := emptyFolder(t)
+	in := func(name string) string { return filepath.Join(dir, name) }
+	linked := filepath.Join(t.TempDir(), "linked.tsv")
+	if err := os.Link(in(EventsFile), linked); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Paths{
+		{Closing: in(OpeningFile)}, {Closing: in(DedupeFile)}, {Closing: linked}, {Report: in(PolicyFile)}, {Malformed: in(EventsFile)},
+		{Closing: in(ReportFile)}, {Malformed: in(ReportFile)}, {Closing: in(ReportFile + stale)}, {Closing: in(MalformedFile)},
+	} {
+		p.Dir = dir
+		if _, err := Run(context.Background(), Options{Paths: p}); err == nil || Status(err) != 64 {
+			t.Errorf("%+v: %v, want status 64", p, err)
+		}
+		checkNoOutputs(t, dir)
+	}
+}
