@@ -42,6 +42,10 @@ wasm: ## the client's id vectors on js/wasm under Node
 	GOOS=js GOARCH=wasm $(GO) vet ./client/...
 	GOOS=js GOARCH=wasm $(GO) test -exec "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec" ./client/ids/...
 
+.PHONY: mutate
+mutate: ## put faults into the settlement and the audit; each must be caught by the test named for it
+	$(GO) run ./test/mutate
+
 .PHONY: replay
 replay: ## run one seed of the simulation again: make replay SEED=42
 	$(GO) test -count=1 -v -run TestReplay ./test/sim -seed $(SEED)

@@ -95,6 +95,13 @@ func TestSettleUsage(t *testing.T) {
 	}
 }
 
+// TestSettleUsageIs64 names the number: scripts know it.
+func TestSettleUsageIs64(t *testing.T) {
+	if status, _, _ := runMain("settle"); status != 64 {
+		t.Errorf("status %d", status)
+	}
+}
+
 // brokenWriter fails or panics with every write.
 type brokenWriter struct{ panics bool }
 

@@ -185,6 +185,48 @@ func TestEqualEventsGoByTheirPlace(t *testing.T) {
 	}
 }
 
+// TestSpillsKeepTheOrderOfTheFile: equal rows far apart in the file, in several spills; the first is accepted.
+func TestSpillsKeepTheOrderOfTheFile(t *testing.T) {
+	row := func(amount string) string { return "5\tt\ts\tk\t\t100\t" + amount + "\tdone\t1\n" }
+	far := strings.Repeat("# "+strings.Repeat("-", 1000)+"\n", 200)
+	dir := put(t, t.TempDir(), map[string]string{
+		PolicyFile: "BLOCK_WINDOW_S\t10\nSCOPE_STRICT\t0\nLRU_MIN_HITS\t1\n", DedupeFile: "t\ts\tk\twire\t0\t4\n",
+		EventsFile: row("7") + far + row("1") + far + row("2") + far + row("3"),
+	})
+	for _, workers := range []int{1, 4} {
+		got := read(t, dir, reading{workers: workers, sizes: sizes{chunk: longLineBytes + 1, records: 1}})
+		if !strings.Contains(got.report, `"accepted_total": "7.00"`) || !strings.Contains(got.report, `"deduped_amount": "6.00"`) {
+			t.Errorf("%d workers: %s", workers, got.report)
+		}
+	}
+}
+
+// TestOpenings reads openings that are none, and writes a closing sorted as bytes whatever the order of the registry.
+func TestOpenings(t *testing.T) {
+	const row = "t\ts\tk\twire\t100\tdone\n"
+	for text, broken := range map[string]bool{
+		"": false, row: false, "# c\n\n" + row: false, "\xef\xbb\xbf" + row: false, row + row: true, row + "t\ts\tk\tschema\t1\tpending\n": true,
+		"t\ts\tk\t\t100\tdone\n": true, "t\ts\tk\twire\t100\tdone\tmore\n": true, "#\xff\n": true, "t\ts\tk\twire\t-1\tdone\n": true, " t\ts\tk\twire\t1\tdone\n": true,
+	} {
+		rows, err := readOpening(strings.NewReader(text), newKeys())
+		if (err != nil) != broken {
+			t.Errorf("%q: %v", text, err)
+		}
+		if err != nil && Status(err) != int(Unreadable) {
+			t.Errorf("%q has status %d", text, Status(err))
+		}
+		if !broken && text != "" && len(rows) != 1 {
+			t.Errorf("%q has %d rows", text, len(rows))
+		}
+	}
+	want := []string{"a\tb\tz\twire\t1\tdone\n", "a b\tb\tk\tschema\t2\tpending\n", "a!\tb\tk\twire\t3\tdone\n", "ab\tb\ta\twire\t4\tdone\n", "ab\tb\tä\twire\t5\tdone\n", "ab\tb \"c\"\tk\twire\t6\tdone\n"}
+	opening := want[4] + want[0] + want[5] + want[3] + want[1] + want[2]
+	dir := put(t, t.TempDir(), map[string]string{PolicyFile: toolsPolicy, DedupeFile: "", EventsFile: "", OpeningFile: opening})
+	if got := read(t, dir, reading{}).closing; got != strings.Join(want, "") {
+		t.Errorf("the closing of the opening is\n%s", got)
+	}
+}
+
 // TestSplitAtAnyTime settles a file whole, and in two parts of which the second opens with the closing of the first:
 // the sums of the parts are those of the whole, and both end with the same closing.
 func TestSplitAtAnyTime(t *testing.T) {

@@ -84,6 +84,24 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestOneTagManyKeys gives two keys of one length the same tag: they are told apart by their names.
+func TestOneTagManyKeys(t *testing.T) {
+	k := newKeys()
+	row := []byte("t\ts\tk1")
+	record, _ := k.add(keyName{tenant: row[:1], source: row[2:3], key: row[4:]})
+	q := k.ask([]byte("t\ts"), []byte("k1"))
+	for name, want := range map[string]bool{"k1": true, "k2": false, "j1": false, "k": false, "k11": false} {
+		q.name = []byte(name)
+		k.probe(&q)
+		if _, found := k.answer(&q); found != want {
+			t.Errorf("with the tag of k1, %q is found %t", name, found)
+		}
+	}
+	if pairOf(record) != q.pair {
+		t.Error("the pair isn't the record's")
+	}
+}
+
 // TestPartsOfAKeyAreApart is G10 for files: ("ab","c") is not ("a","bc"), and each part counts.
 func TestPartsOfAKeyAreApart(t *testing.T) {
 	r := newRegistry()

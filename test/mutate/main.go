@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"time"
+)
+
+func main() {
+	only := flag.String("only", "", "try only faults whose name or file contains this, with the controls")
+	limit := flag.Duration("limit", time.Minute, "a test that runs longer has timed out")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, chosen(*only), *limit))
+}
+
+func chosen(part string) []Fault {
+	var faults []Fault
+	for _, f := range allFaults() {
+		if f.Harmless || strings.Contains(f.Name, part) || strings.Contains(f.File, part) {
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
+
+// run tries the faults and returns the exit status.
+func run(ctx context.Context, faults []Fault, limit time.Duration) int {
+	begun := time.Now()
+	bad := 0
+	gate := Gate{Root: ".", Workers: runtime.GOMAXPROCS(0), Limit: limit, Done: func(o Outcome) {
+		fmt.Printf("%-6.1fs %-10s %s\n", o.Took.Seconds(), o.Verdict, o.Fault.Name)
+		if !o.Good() {
+			bad++
+			fmt.Printf("  in %s, expected of %s\n%s\n", o.Fault.File, o.Fault.Test, o.Detail)
+		}
+	}}
+	outcomes, err := gate.Run(ctx, faults)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "mutate: %v\n", err)
+		return 1
+	}
+	fmt.Printf("%d faults and controls in %.0f s, %d not as they must be\n", len(outcomes), time.Since(begun).Seconds(), bad)
+	if bad > 0 {
+		return 1
+	}
+	return 0
+}
