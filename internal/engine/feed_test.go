@@ -165,6 +165,24 @@ func TestResumes(t *testing.T) {
 	})
 }
 
+// Every row still in the journal, and the last that aged out, is a place to go on from.
+func TestResumeFromEveryRow(t *testing.T) {
+	bubble(t, options(), func(t *testing.T, r *rig) {
+		r.fill("ann", "r", 9)
+		all := r.log("r")
+		if _, err := r.store.Purge(context.Background(), store.Policy{JournalRows: 5}, time.Now().UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			c := engine.Cursor{Epoch: r.Identity().Epoch, After: m.Seq, MessageID: m.MessageID}
+			a := r.join(&reader{actor: "bob", head: m.Seq, headID: m.MessageID, epoch: c.Epoch}, "r", &c)
+			if a.Reset != (m.Seq < 4) || a.Alarm || !a.Reset && len(a.Messages) != int(9-m.Seq) {
+				t.Errorf("from %d: reset %v, alarm %v, %d rows", m.Seq, a.Reset, a.Alarm, len(a.Messages))
+			}
+		}
+	})
+}
+
 func TestSnapshotLimits(t *testing.T) {
 	o := options()
 	o.PageBytes = 1000
@@ -202,6 +220,9 @@ func TestR18DeltaInPages(t *testing.T) {
 			synctest.Wait()
 			if !a.More {
 				break
+			}
+			if n := r.Stats().Subscribers; n != 0 {
+				t.Fatalf("%d subscribers after a page that isn't the last", n)
 			}
 			if _, events, _ := c.seen(); strings.HasPrefix(events[len(events)-1], "row") {
 				t.Fatal("a live row came before the last page")
