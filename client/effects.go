@@ -19,7 +19,7 @@ func (d *driver) run(effects []session.Effect) session.Input {
 		case session.Bind, session.Add, session.Apply, session.Evict:
 			storing = true
 			if err := d.store(e, &res); err != nil {
-				return session.StoreFailed{Err: err}
+				return session.StoreFailed{Err: err, Added: res.Added}
 			}
 		case session.Write:
 			d.write(e)

@@ -29,7 +29,8 @@ type added struct {
 // NextMessageID of this client, each for one Send. Data is any JSON, or nil.
 //
 // A refusal leaves no trace: ErrZeroID, ErrNotIssued, ErrBadRoom, ErrBadBody, ErrTooLarge, ErrFull (the id may be used again
-// after the last four), ErrBroken, ErrClosed. ctx is looked at before anything is stored, never after.
+// after the last four), ErrBroken, ErrClosed. ctx is looked at before anything is stored, never after. Any other error means
+// that the store failed in the act, and Resend with the same id tells whether the row is there.
 func (c *Client) Send(ctx context.Context, room string, id ID, body Body) error {
 	if id.IsZero() {
 		return ErrZeroID

@@ -50,7 +50,7 @@ func (m *Machine) answered(in Input) []Effect {
 	case Stored:
 		m.stored(in)
 	case StoreFailed:
-		return m.fail(in.Err, held)
+		return m.fail(in, held)
 	default:
 		panic("session: a Step with store effects must be followed by Stored or StoreFailed")
 	}
@@ -145,14 +145,19 @@ func (m *Machine) changeResult(c store.Change, res store.Result) {
 }
 
 // fail ends all work: what the store holds is unknown. It is told once, and nothing is tried again by itself.
-func (m *Machine) fail(err error, held []Effect) (out []Effect) {
+func (m *Machine) fail(in StoreFailed, held []Effect) (out []Effect) {
+	err := in.Err
 	for _, e := range held {
 		switch e.(type) {
 		case Answer, Close:
 			out = append(out, e)
 		}
 	}
-	for _, w := range m.waiting {
+	for i, w := range m.waiting {
+		if i < len(in.Added) { // stored before the failure: saying otherwise would have it sent twice
+			m.effect(Answer{Ticket: w.ticket, Added: in.Added[i]})
+			continue
+		}
 		m.effect(Answer{Ticket: w.ticket, Err: err})
 	}
 	for _, a := range m.asks {

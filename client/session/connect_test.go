@@ -388,3 +388,18 @@ func TestUnreadableBody(t *testing.T) {
 	r.advance(100)
 	r.wantRow("r", "B", store.Sending, 1, "")
 }
+
+// A row that was stored before another change of the same Step failed was accepted, and its Send says so.
+func TestStoreFailsAfterTheRowWasAdded(t *testing.T) {
+	r := newRig(t, Config{})
+	r.connect()
+	r.send("r", "A")
+	r.storing, r.addGoes = errors.New("disk full"), true
+	r.step(r.refusal("A", protocol.Unavailable), r.sending("r", "B"))
+	a := r.answers[len(r.answers)-1]
+	if a.Err != nil || a.Added.Outcome != store.Inserted || r.m.Broken() == nil {
+		t.Fatalf("answer %+v, broken %v", a, r.m.Broken())
+	}
+	r.restart()
+	r.wantRow("r", "B", store.Queued, 0, "")
+}

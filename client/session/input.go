@@ -103,8 +103,11 @@ type (
 		Results []store.Result // of Apply
 		Evicted []store.Row    // of Evict
 	}
-	// StoreFailed says that they failed; what changed before the failing one is unknown to the machine.
-	StoreFailed struct{ Err error }
+	// StoreFailed says that one failed, and those after it were not tried. Added is what Add had done before.
+	StoreFailed struct {
+		Err   error
+		Added []store.Added
+	}
 )
 
 func (Connect) input()     {}

@@ -33,6 +33,7 @@ type rig struct {
 	events  []Event
 	answers []Answer
 	storing error // fails the next store effect
+	addGoes bool  // but not an Add
 	ticket  int64
 	opens   int
 	onFrame func(Frame) // an automatic server
@@ -143,7 +144,7 @@ func (r *rig) run(effects []Effect) Input {
 		case Bind, Add, Apply, Evict:
 			storing = true
 			if err := r.store(e, &res); err != nil {
-				return StoreFailed{Err: err}
+				return StoreFailed{Err: err, Added: res.Added}
 			}
 			continue
 		case Write:
@@ -177,8 +178,8 @@ func (r *rig) run(effects []Effect) Input {
 
 func (r *rig) store(e Effect, res *Stored) (err error) {
 	ctx := context.Background()
-	if err := r.storing; err != nil {
-		r.storing = nil
+	if _, add := e.(Add); r.storing != nil && !(add && r.addGoes) {
+		err, r.storing = r.storing, nil
 		return err
 	}
 	switch e := e.(type) {
