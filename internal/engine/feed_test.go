@@ -330,8 +330,10 @@ func TestUnsubscribeAndLeave(t *testing.T) {
 			t.Errorf("%d rooms, %d subscribers", s.ActiveRooms, s.Subscribers)
 		}
 		r.Leave(stays)
-		if s := r.Stats(); s.Subscribers != 3 {
-			t.Errorf("%d subscribers", s.Subscribers)
+		r.join(stays, "d", nil)
+		r.Unsubscribe(stays, "d") // its last reader: the room is no longer active
+		if s := r.Stats(); s.ActiveRooms != 3 || s.Subscribers != 3 {
+			t.Errorf("in the end %d rooms, %d subscribers", s.ActiveRooms, s.Subscribers)
 		}
 	})
 }

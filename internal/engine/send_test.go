@@ -567,3 +567,63 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// What was dropped by number is told as unknown by status and send alike: it lies behind the room's horizon.
+func TestBehindTheHorizon(t *testing.T) {
+	o := options()
+	o.Policy = store.Policy{ResultRows: 1}
+	bubble(t, o, func(t *testing.T, r *rig) {
+		cmd := command("ann", "r", "a", "1")
+		cmd.SentAt = time.Now().UnixMilli()
+		r.SendWait(context.Background(), cmd)
+		time.Sleep(time.Second)
+		r.must("ann", "r", "b", "2")
+		time.Sleep(o.PurgeEvery)
+		if got := r.Status(context.Background(), cmd.Key, cmd.SentAt); got.Kind != room.OutcomeUnknown {
+			t.Errorf("status: %v", got.Kind)
+		}
+		if got := r.SendWait(context.Background(), cmd); got.Kind != room.OutcomeUnknown {
+			t.Errorf("send: %v", got.Kind)
+		}
+		if got := r.Status(context.Background(), idem.Key{Actor: "ann", Room: "r", ID: "never"}, 0); got.Kind != room.NotFound {
+			t.Errorf("status of a young key: %v", got.Kind)
+		}
+	})
+}
+
+// A key is queued twice behind a commit that hangs; its first send fails. Status speaks of the last.
+func TestStatusWaitsForTheLastSend(t *testing.T) {
+	o := options()
+	o.GroupCommands = 1
+	bubble(t, o, func(t *testing.T, r *rig) {
+		g := make(gate)
+		n := 0
+		r.store.set(func(f *faults) {
+			f.before = func(*store.Batch) error {
+				if <-g; n == 0 {
+					n++
+					return store.ErrAgain
+				}
+				return nil
+			}
+		})
+		first := r.post(nil, command("ann", "r", "a", "x"))
+		again := r.post(nil, command("ann", "r", "a", "x"))
+		synctest.Wait()
+		said := make(chan room.Outcome, 1)
+		go func() { said <- r.Status(context.Background(), idem.Key{Actor: "ann", Room: "r", ID: "a"}, 0) }()
+		synctest.Wait()
+		g <- struct{}{}
+		if o := <-first; o.Kind != room.Unavailable {
+			t.Errorf("the first: %v", o.Kind)
+		}
+		synctest.Wait()
+		select {
+		case o := <-said:
+			t.Errorf("status of a key that is under way: %v", o.Kind)
+		default:
+			g <- struct{}{}
+			want(t, <-said, room.Duplicate, (<-again).Result)
+		}
+	})
+}
