@@ -3,6 +3,7 @@ package pebble
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,10 +18,10 @@ import (
 // TestNothingUnsyncedIsRead is case R29: while the log's sync is held, the row is in the database, and no reader sees it.
 func TestNothingUnsyncedIsRead(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
-	hold := false // set while nobody writes
+	var hold atomic.Bool // the next sync of the log
 	o := small()
 	o.FS = errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if hold && op.Kind == errorfs.OpFileSyncData && strings.HasSuffix(op.Path, ".log") {
+		if op.Kind == errorfs.OpFileSyncData && strings.HasSuffix(op.Path, ".log") && hold.CompareAndSwap(true, false) {
 			close(held)
 			<-release
 		}
@@ -47,7 +48,7 @@ func TestNothingUnsyncedIsRead(t *testing.T) {
 		}
 		return head, known
 	}
-	hold = true
+	hold.Store(true)
 	done := make(chan error, 1)
 	go func() {
 		_, err := s.Commit(context.Background(), &store.Batch{Judge: room.Decide, Commands: []room.Command{storetest.Send("r", "ann", "2", "2")}})
@@ -60,7 +61,6 @@ func TestNothingUnsyncedIsRead(t *testing.T) {
 	if row, _, err := loadRoom(s.db, "r"); err != nil || row.Head != 2 {
 		t.Errorf("the row isn't in the database either: the test sees nothing (%d, %v)", row.Head, err)
 	}
-	hold = false
 	close(release)
 	if err := <-done; err != nil {
 		t.Fatal(err)
