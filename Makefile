@@ -46,6 +46,10 @@ wasm: ## the client's id vectors on js/wasm under Node
 mutate: ## put faults into the settlement and the audit; each must be caught by the test named for it
 	$(GO) run ./test/mutate
 
+.PHONY: bench-settle
+bench-settle: ## settle 20 million events against SQLite and against sort with awk, equal figures required
+	$(GO) run ./test/settlebench
+
 .PHONY: replay
 replay: ## run one seed of the simulation again: make replay SEED=42
 	$(GO) test -count=1 -v -run TestReplay ./test/sim -seed $(SEED)
