@@ -83,7 +83,6 @@ func (f *tailFlags) run(cmd *cobra.Command) error {
 func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Client, place *bookmark) error {
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
-	ended := errors.New("ended")
 	stop := c.Listen(func(e client.Event) {
 		if err := hopeless(e); err != nil {
 			give(err)
@@ -117,10 +116,10 @@ func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Cl
 			return &ExitError{Code: ExitMachine, Err: err}
 		}
 		if f.until > 0 && m.Seq >= f.until {
-			give(ended)
+			return nil
 		}
 	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ended) && !errors.Is(cause, context.Canceled) {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return &ExitError{Code: ExitFailed, Err: cause}
 	}
 	return nil

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"hapax/internal/child"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"hapax": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts runs the command line as a shell would. Scripts have two words of their own: `server DIR [FLAG…]` runs a server
+// on a data folder and sets URL to its address, always the same within a script; `kill9` kills it, `signal` drains it; `token DIR ACTOR`
+// sets TOKEN; `status N COMMAND…` expects an exit status.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server": startScriptServer,
+			"kill9":  killScriptServer,
+			"signal": stopScriptServer,
+			"token":  makeToken,
+			"status": expectStatus,
+		},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ESC", "\x1b[2Jred\u202e")
+			return nil
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+const addressKey = "URL"
+
+func startScriptServer(ts *testscript.TestScript, _ bool, args []string) {
+	program, err := lookPath(ts.Getenv("PATH"), "hapax")
+	ts.Check(err)
+	listen := strings.TrimPrefix(ts.Getenv(addressKey), "ws://")
+	if listen == "" {
+		listen, err = child.FreePort()
+		ts.Check(err)
+	}
+	words := append([]string{"serve", "--dev", "--data", ts.MkAbs(args[0]), "--listen", listen, "--admin-listen", "127.0.0.1:0"}, args[1:]...)
+	s, err := child.Start(context.Background(), program, words)
+	ts.Check(err)
+	ts.Setenv(addressKey, "ws://"+listen)
+	running.Store(ts, s)
+	ts.Defer(func() { ts.Check(s.Kill()) })
+}
+
+// running are the scripts' servers. Scripts run side by side.
+var running sync.Map // *testscript.TestScript → *child.Server
+
+func server(ts *testscript.TestScript) *child.Server {
+	s, there := running.Load(ts)
+	if !there {
+		ts.Fatalf("no server runs")
+	}
+	return s.(*child.Server)
+}
+
+func killScriptServer(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(server(ts).Kill()) }
+
+// stopScriptServer drains the server by SIGTERM and expects it to end well.
+func stopScriptServer(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(server(ts).Stop()) }
+
+func lookPath(path, program string) (string, error) {
+	for _, dir := range strings.Split(path, string(os.PathListSeparator)) {
+		if file, err := exec.LookPath(dir + string(os.PathSeparator) + program); err == nil {
+			return file, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+func makeToken(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("hapax", "token", "--data", ts.MkAbs(args[0]), "--actor", args[1]))
+	ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+func expectStatus(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
