@@ -116,11 +116,11 @@ func TestBookRemembersTheLastHit(t *testing.T) {
 
 func TestOrderOfJudging(t *testing.T) {
 	early, late := Event{SeenAt: 1, Seq: 9}, Event{SeenAt: 2, Seq: 1}
-	if !early.Before(&late) || late.Before(&early) || early.Before(&early) {
+	if early.Compare(&late) >= 0 || late.Compare(&early) <= 0 || early.Compare(&early) != 0 {
 		t.Error("seen_at doesn't come before seq")
 	}
 	first, second := Event{SeenAt: 2, Seq: 1}, Event{SeenAt: 2, Seq: 2}
-	if !first.Before(&second) || second.Before(&first) {
+	if first.Compare(&second) >= 0 || second.Compare(&first) <= 0 {
 		t.Error("seq doesn't order equal times")
 	}
 }

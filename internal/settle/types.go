@@ -1,5 +1,7 @@
 package settle
 
+import "cmp"
+
 // Scope is what a key's repeats are compared within. ScopeNone stands for the empty column of an event, which
 // means the scope of the standing registration; a judged event has never ScopeNone.
 type Scope uint8
@@ -64,12 +66,10 @@ type Event struct {
 	State    State
 }
 
-// Before reports whether e is judged before other; of two that are equal here the first in the file goes first.
-func (e *Event) Before(other *Event) bool {
-	if e.SeenAt != other.SeenAt {
-		return e.SeenAt < other.SeenAt
-	}
-	return e.Seq < other.Seq
+// Compare is the order of judging: negative where e goes before other. Of two that are equal here the first in the
+// file goes first.
+func (e *Event) Compare(other *Event) int {
+	return cmp.Or(cmp.Compare(e.SeenAt, other.SeenAt), cmp.Compare(e.Seq, other.Seq))
 }
 
 // Predecessor is what a later event of the same key is measured against: the latest accepted or deduped event,

@@ -1,11 +1,6 @@
 package settlement
 
-import (
-	"slices"
-	"sort"
-
-	"hapax/internal/settle"
-)
+import "hapax/internal/settle"
 
 // observer sees every judged event of a known key with a good amount, those of a key in order, and the key's book as
 // it was before.
@@ -84,81 +79,4 @@ func (j *judge) finish() {
 		Hits:      j.book.Hits,
 		Recency:   j.book.LastHit,
 	})
-}
-
-// list appends the rows of a key from its head on: since falls.
-func (r *registry) list(head uint32, to []*settle.Registration) []*settle.Registration {
-	for ; head != 0; head = r.rows[head].before {
-		to = append(to, &r.rows[head].registration)
-	}
-	return to
-}
-
-// standingAt finds the first row with since ≤ seq; nil where there is none.
-func standingAt(rows []*settle.Registration, seq int64) *settle.Registration {
-	if len(rows) > 0 && rows[0].Since <= seq {
-		return rows[0]
-	}
-	at := sort.Search(len(rows), func(i int) bool { return rows[i].Since <= seq })
-	if at == len(rows) {
-		return nil
-	}
-	return rows[at]
-}
-
-// inMemory judges a lane that is decoded as a whole: grouped by key by counting, which keeps the order of the file,
-// then ordered within a key where that is needed.
-type inMemory struct {
-	judge   *judge
-	entries []entry // in the order of the file
-	grouped []settle.Event
-	ends    []uint32 // of the keys' groups
-}
-
-func (m *inMemory) run(lane uint32, keys int) {
-	m.group(keys)
-	start := uint32(0)
-	for within, end := range m.ends {
-		events := m.grouped[start:end]
-		start = end
-		if len(events) == 0 {
-			continue
-		}
-		order(events)
-		m.judge.begin(keyOf(lane, uint32(within)))
-		for i := range events {
-			m.judge.take(&events[i])
-		}
-		m.judge.finish()
-	}
-}
-
-func (m *inMemory) group(keys int) {
-	m.ends = append(m.ends[:0], make([]uint32, keys)...)
-	for i := range m.entries {
-		m.ends[m.entries[i].key]++
-	}
-	at := uint32(0)
-	for key, count := range m.ends {
-		m.ends[key] = at // for now the start
-		at += count
-	}
-	m.grouped = slices.Grow(m.grouped[:0], len(m.entries))[:len(m.entries)]
-	for i := range m.entries {
-		e := &m.entries[i]
-		m.grouped[m.ends[e.key]] = e.event
-		m.ends[e.key]++
-	}
-}
-
-// order sorts the events of a key for judging; equal ones stay in the order of the file.
-func order(events []settle.Event) {
-	for i := 1; i < len(events); i++ {
-		if events[i].Before(&events[i-1]) {
-			slices.SortStableFunc(events, func(a, b settle.Event) int {
-				return (&entry{event: a}).compare(&entry{event: b})
-			})
-			return
-		}
-	}
 }

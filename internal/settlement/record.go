@@ -1,6 +1,7 @@
 package settlement
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"hapax/internal/settle"
@@ -12,19 +13,9 @@ type entry struct {
 	event settle.Event
 }
 
-// before orders entries by key and, within the key, for judging; equal ones stay in the order of the file.
+// compare orders entries by key and, within the key, for judging; equal ones stay in the order of the file.
 func (e *entry) compare(other *entry) int {
-	switch {
-	case e.key < other.key:
-		return -1
-	case e.key > other.key:
-		return 1
-	case e.event.Before(&other.event):
-		return -1
-	case other.event.Before(&e.event):
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(e.key, other.key), e.event.Compare(&other.event))
 }
 
 // The record of an entry: key, flags, seen_at, seq, lru_rank, whole amount and, where the flags have decimals, the

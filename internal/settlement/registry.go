@@ -2,6 +2,7 @@ package settlement
 
 import (
 	"io"
+	"sort"
 
 	"hapax/internal/settle"
 )
@@ -94,6 +95,26 @@ func (r *registry) stands(head uint32, seq int64) *settle.Registration {
 		}
 	}
 	return nil
+}
+
+// list appends the rows of a key from its head on: since falls.
+func (r *registry) list(head uint32, to []*settle.Registration) []*settle.Registration {
+	for ; head != 0; head = r.rows[head].before {
+		to = append(to, &r.rows[head].registration)
+	}
+	return to
+}
+
+// standingAt finds the first row with since ≤ seq; nil where there is none.
+func standingAt(rows []*settle.Registration, seq int64) *settle.Registration {
+	if len(rows) > 0 && rows[0].Since <= seq {
+		return rows[0]
+	}
+	at := sort.Search(len(rows), func(i int) bool { return rows[i].Since <= seq })
+	if at == len(rows) {
+		return nil
+	}
+	return rows[at]
 }
 
 // bytes is about how much memory the registry takes.

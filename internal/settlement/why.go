@@ -146,9 +146,7 @@ func (q *inquiry) open(rows []opening) {
 }
 
 func (q *inquiry) judge() {
-	slices.SortStableFunc(q.chain.Steps, func(a, b Step) int {
-		return (&entry{event: a.Event}).compare(&entry{event: b.Event})
-	})
+	slices.SortStableFunc(q.chain.Steps, func(a, b Step) int { return a.Event.Compare(&b.Event) })
 	for i := range q.chain.Steps {
 		s := &q.chain.Steps[i]
 		before, known := q.book.Predecessor, q.book.Known

@@ -32,7 +32,7 @@ var ruleFaults = []Fault{
 	{Name: "settle: bad amounts are let in", File: judgeFile, Right: "!e.AmountOK", Wrong: "false", Test: "TestRejectedIsNoPredecessor"},
 	{Name: "settle: an empty scope is always wire", File: judgeFile, Right: "o.Scope = f.Registration.Scope", Wrong: "o.Scope = ScopeWire", Test: "TestEmptyScopeIsTheRegistered"},
 	{Name: "settle: a negative gap counts by its size", File: judgeFile, Right: "o.GapS = e.SeenAt - f.Predecessor.SeenAt", Wrong: "o.GapS = max(e.SeenAt-f.Predecessor.SeenAt, f.Predecessor.SeenAt-e.SeenAt)", Test: "TestOpeningRowStandsBeforeEarlierEvents"},
-	{Name: "settle: seq orders before seen_at", File: "internal/settle/types.go", Right: "if e.SeenAt != other.SeenAt {", Wrong: "if e.Seq == other.Seq {", Test: "TestOrderOfJudging"},
+	{Name: "settle: seq orders before seen_at", File: "internal/settle/types.go", Right: "cmp.Or(cmp.Compare(e.SeenAt, other.SeenAt), cmp.Compare(e.Seq, other.Seq))", Wrong: "cmp.Or(cmp.Compare(e.Seq, other.Seq), cmp.Compare(e.SeenAt, other.SeenAt))", Test: "TestOrderOfJudging"},
 }
 
 // foldFaults are in what a decision does to the books, and in the ledger.

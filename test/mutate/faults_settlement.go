@@ -36,11 +36,11 @@ var readingFaults = []Fault{
 
 // runFaults are in the order of events, in opening and closing, and in what a run leaves behind.
 var runFaults = []Fault{
-	{Name: "order: rows are judged as they stand in the file", File: "internal/settlement/judge.go", Right: "if events[i].Before(&events[i-1]) {", Wrong: "if false {", Test: anyCut},
+	{Name: "order: rows are judged as they stand in the file", File: "internal/settlement/group.go", Right: "if events[i].Compare(&events[i-1]) < 0 {", Wrong: "if false {", Test: anyCut},
 	{Name: "order: outside memory equal events change places", File: "internal/settlement/merge.go", Right: "return h[i].run < h[j].run", Wrong: "return h[i].run > h[j].run", Test: "TestEqualEventsGoByTheirPlace"},
 	{Name: "order: a spill is read before what precedes it", File: "internal/settlement/gather.go", Right: "	g.spilled = append(g.spilled, sp)\n", Wrong: "	g.spilled = append([]spill{sp}, g.spilled...)\n", Test: "TestSpillsKeepTheOrderOfTheFile"},
-	{Name: "books: one worker's are left out", File: "internal/settlement/passes.go", Right: "		report.Totals.Merge(&j.totals)\n", Wrong: "		report.Totals = j.totals\n", Test: anyCut},
-	{Name: "books: the ledger of a second worker is lost", File: "internal/settlement/passes.go", Right: "				shelves[at].Offer(e)\n", Wrong: "				_ = e\n", Test: anyCut},
+	{Name: "books: one worker's are left out", File: "internal/settlement/books.go", Right: "		report.Totals.Merge(&j.totals)\n", Wrong: "		report.Totals = j.totals\n", Test: anyCut},
+	{Name: "books: the ledger of a second worker is lost", File: "internal/settlement/books.go", Right: "				shelves[at].Offer(e)\n", Wrong: "				_ = e\n", Test: anyCut},
 	{Name: "opening: it is ignored", File: "internal/settlement/marks.go", Right: "if flags := m.flags[key]; flags != 0 {", Wrong: "if flags := m.flags[key]; flags > 254 {", Test: "TestSplitAtAnyTime"},
 	{Name: "opening: a key may stand twice", File: "internal/settlement/marks.go", Right: "		if opened[key] {", Wrong: "		if false {", Test: "TestOpenings"},
 	{Name: "closing: it keeps the opening row", File: "internal/settlement/marks.go", Right: "	if book.Known {\n", Wrong: "	if false {\n", Test: "TestSplitAtAnyTime"},

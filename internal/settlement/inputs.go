@@ -1,0 +1,96 @@
+package settlement
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hapax/internal/settle"
+)
+
+// inputs is a folder whose small files are read and whose events are open.
+type inputs struct {
+	policy   settle.Policy
+	registry *registry
+	opening  []opening
+	events   *os.File
+	size     int64 // of events.tsv in bytes, 0 where it isn't known
+}
+
+// openInputs reads policy.tsv, dedupe.tsv and opening.tsv and opens events.tsv. Of several unreadable ones it names
+// the first in the order dedupe.tsv, events.tsv, opening.tsv.
+func openInputs(dir string, skipped func(line int64, why string)) (*inputs, error) {
+	policy, err := readPolicy(filepath.Join(dir, PolicyFile))
+	if err != nil {
+		return nil, err
+	}
+	in := &inputs{policy: policy, registry: newRegistry()}
+	if err := in.readDedupe(filepath.Join(dir, DedupeFile), skipped); err != nil {
+		return nil, unreadable(DedupeFile, rootCause(err))
+	}
+	if err := in.openEvents(filepath.Join(dir, EventsFile)); err != nil {
+		return nil, unreadable(EventsFile, rootCause(err))
+	}
+	if err := in.readOpening(filepath.Join(dir, OpeningFile)); err != nil {
+		in.events.Close()
+		var fault *Fault
+		if !errors.As(err, &fault) {
+			err = unreadable(OpeningFile, rootCause(err))
+		}
+		return nil, err
+	}
+	in.registry.loaded()
+	return in, nil
+}
+
+func (in *inputs) readDedupe(path string, skipped func(line int64, why string)) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return in.registry.load(file, func(line int64, why reason) { skipped(line, why.String()) })
+}
+
+func (in *inputs) openEvents(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("is a folder")
+	}
+	if err != nil {
+		file.Close()
+		return err
+	}
+	in.events, in.size = file, info.Size()
+	return nil
+}
+
+func (in *inputs) readOpening(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in.opening, err = readOpening(file, in.registry.keys)
+	return err
+}
+
+// rootCause leaves out the path that the system's errors repeat.
+func rootCause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+func lineError(number int64, what string) error { return fmt.Errorf("line %d: %s", number, what) }
