@@ -40,7 +40,12 @@ func fill(b *testing.B, dir string, l *load, n int) {
 			b.Fatal(err)
 		}
 	}
-	if err := errors.Join(s.db.Flush(), s.Close()); err != nil {
+	if n > 0 { // let the tables come to rest, as they do in a store that grew slowly
+		if err := errors.Join(s.db.Flush(), s.db.Compact(context.Background(), []byte{0}, []byte{0xff}, true)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -114,6 +119,11 @@ func BenchmarkCommit(b *testing.B) {
 	}
 	defer f.Close()
 	log := &plainLog{f: f}
+	for range 100 { // filters and indexes come into memory
+		if _, err := s.Commit(context.Background(), l.batch(0.05)); err != nil {
+			b.Fatal(err)
+		}
+	}
 	var ours, plain time.Duration
 	sends := 0
 	b.ReportAllocs()
