@@ -63,6 +63,11 @@ func runSettle(cmd *cobra.Command, f settleFlags) error {
 	if f.Dir == "" {
 		return usage("settle needs --in DIR")
 	}
+	for _, name := range []string{"report", "malformed", "closing"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return usage("--%s needs a file", name)
+		}
+	}
 	guardProcess(memory)
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

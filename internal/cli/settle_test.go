@@ -82,7 +82,8 @@ func TestSettleUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"settle"}, {"settle", "--in", dir, "more"}, {"settle", "--in", dir, "--unknown"}, {"settle", "--in", dir, "--memory", "x"},
 		{"settle", "--in", dir, "--memory", "1MiB"}, {"settle", "--in", dir, "--closing", filepath.Join(dir, "events.tsv")},
-		{"settle", "--in", dir, "--closing", filepath.Join(dir, "opening.tsv")}, {"settle", "generate"}, {"settle", "generate", "--out", dir, "--events", "0"},
+		{"settle", "--in", dir, "--closing", filepath.Join(dir, "opening.tsv")}, {"settle", "--in", dir, "--report", ""}, {"settle", "--in", dir, "--closing", ""},
+		{"settle", "generate"}, {"settle", "generate", "--out", dir, "--events", "0"},
 		{"why", "--in", dir, "t", "s"}, {"why", "t", "s", "k"}, {"why", "--in", dir, "t", "s", " k"},
 		{"advise"}, {"advise", "--in", dir, "--window", "-1"}, {"advise", "--in", dir, "--memory", "-5"},
 	} {

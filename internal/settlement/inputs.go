@@ -72,10 +72,11 @@ func (in *inputs) openEvents(path string) error {
 }
 
 func (in *inputs) readOpening(path string) error {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	// Lstat, as a link that leads nowhere is there and unreadable: passing over it would lose the predecessors.
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -167,6 +167,17 @@ func TestFaultsLeaveNoReport(t *testing.T) {
 	}
 }
 
+// TestOpeningThatLeadsNowhere is there, and unreadable.
+func TestOpeningThatLeadsNowhere(t *testing.T) {
+	dir := emptyFolder(t)
+	if err := os.Symlink("nowhere", filepath.Join(dir, OpeningFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), Options{Paths: Paths{Dir: dir}}); err == nil || Status(err) != 2 {
+		t.Errorf("%v, want status 2", err)
+	}
+}
+
 // TestGoodRunLeavesStaleFilesAlone and replaces older ones.
 func TestGoodRunLeavesStaleFilesAlone(t *testing.T) {
 	dir := emptyFolder(t)
