@@ -131,6 +131,9 @@ func (m *Machine) statusRefused(f *flight, e protocol.Event) {
 			m.stepAside(w, store.Uncertain, string(e.Code))
 			return
 		}
+		if w.asking == whyNot {
+			return // another token came while this was asked: the row tries that first
+		}
 		w.asking = whyNot
 		w.Reason = string(protocol.Forbidden)
 		w.lifted = false
@@ -152,10 +155,13 @@ func (m *Machine) statusRefused(f *flight, e protocol.Event) {
 	}
 }
 
-// liftHolds sets rows that wait for another token free.
+// liftHolds sets rows that wait for another token free, also those about to: refused, their status still being asked.
 func (m *Machine) liftHolds() {
 	for _, r := range m.order {
 		for _, w := range r.queue {
+			if w.asking == whyForbidden {
+				w.asking, w.lifted = whyNot, true
+			}
 			if w.Reason != "" {
 				w.Reason = ""
 				w.lifted = true

@@ -92,6 +92,26 @@ func TestForbidden(t *testing.T) {
 		r.wantOut("send A", "send B>A", "send C>B")
 		r.wantRow("r", "A", store.Sending, 2, "")
 	})
+	t.Run("new token while its status is asked", func(t *testing.T) {
+		for _, answered := range []bool{false, true} {
+			r := pipelined(t)
+			r.ack("X")
+			r.refuse("A", protocol.Forbidden)
+			r.out()
+			r.step(NewToken{})
+			r.step(Token{Token: "better"})
+			r.step(r.recv(r.welcome()))
+			if answered {
+				r.refuse("A", protocol.NotFound)
+			} else {
+				r.refuse("A", protocol.Unavailable)
+				r.advance(1000)
+			}
+			r.advance(200)
+			r.wantOut("hello", "send A", "send B>A", "send C>B")
+			r.wantRow("r", "A", store.Sending, 2, "")
+		}
+	})
 	t.Run("same token on a new connection", func(t *testing.T) {
 		r := held(t)
 		r.lose()
