@@ -20,7 +20,7 @@ var auditFaults = []Fault{
 	{Name: "audit: pending is taken as done", File: chainFile, Right: "	if pending {\n", Wrong: "	if pending && t == nil {\n", Test: "TestJudging"},
 	{Name: "audit: deduped counts as accepted", File: chainFile, Right: "	t.deduped.add(money{whole: e.whole, parts: uint64(e.parts())})", Wrong: "	t.accepted.add(money{whole: e.whole, parts: uint64(e.parts())})", Test: "TestTotals"},
 	{Name: "audit: bad amounts are let in", File: chainFile, Right: "if e.badAmount() {", Wrong: "if false {", Test: "TestJudging"},
-	{Name: "audit: rows are judged as they stand in the file", File: chainFile, Right: "if order(chain[i-1], chain[i]) > 0 {", Wrong: "if false {", Test: published},
+	{Name: "audit: rows are judged as they stand in the file", File: chainFile, Right: "if order(chain[i-1], chain[i]) > 0 {", Wrong: "if false {", Test: "TestJudging"},
 	{Name: "audit: the ledger's threshold is off by one", File: chainFile, Right: "repeats.hits >= max(1, j.policy.minHits)", Wrong: "repeats.hits > max(1, j.policy.minHits)", Test: published},
 	{Name: "audit: the ledger is in the order of seq", File: auditLedger, Right: "cmp.Compare(a.rank, b.rank), cmp.Compare(a.seen, b.seen), cmp.Compare(a.seq, b.seq),", Wrong: "cmp.Compare(a.seq, b.seq), cmp.Compare(a.rank, b.rank), cmp.Compare(a.seen, b.seen),", Test: "TestLedger"},
 	{Name: "audit: capacity is ignored", File: auditLedger, Right: "if room[pair] > 0 {", Wrong: "if room[pair] > -1<<40 {", Test: "TestLedger"},
