@@ -162,10 +162,28 @@ func TestWhatTheStartRefuses(t *testing.T) {
 	}
 }
 
-func TestTheAdminSocketIsTheOwnersAlone(t *testing.T) {
+// While the server runs, its store is copied through the socket that only its own user may open. What the copy holds is
+// what was acknowledged before.
+func TestACheckpointThroughTheAdminSocket(t *testing.T) {
 	r := start(t, setup{kind: "pebble"})
 	info, err := os.Stat(filepath.Join(r.config.Data, admin.SocketName))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v %v", info, err)
+	}
+	first := r.post("tea", r.token("ada"), "a", `{"text":"x"}`)
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied); err == nil {
+		t.Error("a copy was written over")
+	}
+	again := start(t, setup{change: func(c *config.Config) { *c = r.config; c.Data, c.Listen, c.Admin.Listen = copied, "127.0.0.1:0", "127.0.0.1:0" }})
+	got := again.get("/v1/rooms/tea/messages/by-key/a", again.token("ada"))
+	if got.status != 200 || got.body.str("messageId") != first.body.str("messageId") {
+		t.Errorf("%d %s", got.status, got.raw)
+	}
+	if epoch := again.get("/v1/rooms", again.token("ada")).body.str("epoch"); epoch == first.body.str("epoch") {
+		t.Error("the copy goes on in the original's epoch")
 	}
 }
