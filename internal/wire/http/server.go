@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ type Server struct {
 	Options
 	mux      *http.ServeMux
 	slots    chan struct{}
-	draining atomic.Int64 // retryAfterMs once the server goes down
+	draining atomic.Int64 // ms over which clients are told to come back, once the server goes down
 }
 
 // The routes, by which requests are also counted. A room's name is one path segment, escaped.
@@ -64,8 +65,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// Drain answers every further request with draining and retryAfterMs.
-func (s *Server) Drain(retryAfterMs int64) { s.draining.Store(max(1, retryAfterMs)) }
+// Drain answers every further request with draining and a time to come back, spread evenly over spreadMs.
+func (s *Server) Drain(spreadMs int64) { s.draining.Store(max(1, spreadMs)) }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -110,9 +111,9 @@ func (s *Server) counted(route string, h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started, seen := time.Now(), &observed{ResponseWriter: w, status: http.StatusOK}
 		defer func() { s.Metrics.Request(route, strconv.Itoa(seen.status), time.Since(started)) }()
-		if after := s.draining.Load(); after > 0 {
+		if spread := s.draining.Load(); spread > 0 {
 			w.Header().Set("Connection", "close")
-			s.refuse(seen, wire.Error(protocol.Draining, "the server is going down", after))
+			s.refuse(seen, wire.Error(protocol.Draining, "the server is going down", wire.RetryAfterMs/2+rand.Int64N(spread)))
 			return
 		}
 		select {

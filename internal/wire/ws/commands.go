@@ -87,17 +87,25 @@ type pending struct {
 	ref  string
 }
 
-// Complete implements engine.Completion.
+// Complete implements engine.Completion. It runs between two commits, so it takes the lock once.
 func (p *pending) Complete(o room.Outcome) {
 	c := p.conn
 	e := wire.Answer(o, p.key)
 	e.Ref = p.ref
-	c.tell(&e)
+	if e.Type == protocol.TypeError {
+		c.server.Metrics.Refused(e.Code, "ws")
+	}
 	c.mu.Lock()
+	fits := c.appendLocked(func(b []byte) []byte {
+		return appendText(b, func(b []byte) []byte { return protocol.AppendEvent(b, &e) })
+	})
 	c.inFlight--
 	last := c.drained && c.inFlight == 0
 	c.changed.Signal()
 	c.mu.Unlock()
+	if !fits {
+		c.cut()
+	}
 	if last {
 		c.abort()
 	}

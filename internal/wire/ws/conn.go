@@ -80,7 +80,7 @@ func (c *conn) run() {
 // serve reads and handles messages until something ends it; that is what it returns.
 func (c *conn) serve() error {
 	for {
-		frame, err := c.reader.next(getBuffer())
+		frame, err := c.reader.next(nil)
 		if err == nil {
 			err = c.await()
 		}

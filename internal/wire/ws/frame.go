@@ -25,7 +25,7 @@ var (
 // payloadStep bounds what is allocated on a length that the peer only claims: a buffer grows as its bytes arrive.
 const payloadStep = 16 << 10
 
-// reader takes messages from a client's bytes. It keeps no payload: next appends to the buffer that it is given.
+// reader takes messages from a client's bytes. It keeps no payload.
 type reader struct {
 	in    *bufio.Reader
 	limit int // of a whole message
@@ -35,7 +35,8 @@ type reader struct {
 	control func(op ws.OpCode, payload []byte) error
 }
 
-// next returns the next whole message, its fragments joined. Pings are answered and pongs passed over on the way.
+// next returns the next whole message, its fragments joined, appended to buf. A nil buf is taken from the pool once there is
+// something to read: a connection that waits for its client holds none. Pings are answered and pongs passed over on the way.
 // A *fault says that the client broke the rules; io.EOF and others that the connection ended.
 func (r *reader) next(buf []byte) ([]byte, error) {
 	for {
@@ -71,6 +72,9 @@ func (r *reader) next(buf []byte) ([]byte, error) {
 
 // take appends a frame's payload, unmasked.
 func (r *reader) take(buf []byte, h ws.Header) ([]byte, error) {
+	if buf == nil {
+		buf = getBuffer()
+	}
 	start, left := len(buf), int(h.Length)
 	for left > 0 {
 		step := min(left, payloadStep)
