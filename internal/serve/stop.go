@@ -18,7 +18,9 @@ func (s *server) stop() error {
 	// Shutdown closes the listener at once and waits for requests; connections that became WebSockets aren't its own any more.
 	go func() { requests <- shutdown(ctx, s.clients) }()
 	s.ws.Drain(ctx)
-	err := errors.Join(<-requests, shutdown(ctx, s.socket), s.removeSocket(), s.closeParts(ctx), shutdown(ctx, s.admin))
+	err := <-requests
+	s.ws.Drain(ctx) // those who were just being let in
+	err = errors.Join(err, shutdown(ctx, s.socket), s.removeSocket(), s.closeParts(ctx), shutdown(ctx, s.admin))
 	if err == nil {
 		s.log.Info("stopped")
 	}

@@ -178,7 +178,10 @@ func TestACheckpointThroughTheAdminSocket(t *testing.T) {
 	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied); err == nil {
 		t.Error("a copy was written over")
 	}
-	again := start(t, setup{change: func(c *config.Config) { *c = r.config; c.Data, c.Listen, c.Admin.Listen = copied, "127.0.0.1:0", "127.0.0.1:0" }})
+	again := start(t, setup{change: func(c *config.Config) {
+		*c = r.config
+		c.Data, c.Listen, c.Admin.Listen = copied, "127.0.0.1:0", "127.0.0.1:0"
+	}})
 	got := again.get("/v1/rooms/tea/messages/by-key/a", again.token("ada"))
 	if got.status != 200 || got.body.str("messageId") != first.body.str("messageId") {
 		t.Errorf("%d %s", got.status, got.raw)

@@ -124,8 +124,11 @@ func (c *conn) await() error {
 	return nil
 }
 
-func (c *conn) wroteSome(bytes int) {
+func (c *conn) wroteSome(bytes int, err error) {
 	c.server.Metrics.Wrote(bytes)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.server.Metrics.Cut("write_timeout")
+	}
 	c.mu.Lock()
 	c.changed.Signal()
 	c.mu.Unlock()

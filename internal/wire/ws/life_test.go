@@ -265,3 +265,23 @@ func TestAClientsClose(t *testing.T) {
 		}
 	})
 }
+
+// A drain ends also where a client takes nothing and closes nothing.
+func TestADrainDoesntWaitForADeadClient(t *testing.T) {
+	inBubble(t, func(w *world) {
+		here, there := net.Pipe()
+		defer func() { _ = there.Close() }()
+		w.server.serve(here, nil, false) // nobody reads the other end
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		began := time.Now()
+		w.server.Drain(ctx)
+		if took := time.Since(began); took != 3*time.Second+killAfter || w.server.Count() != 0 {
+			t.Errorf("%d connections after %s", w.server.Count(), took)
+		}
+		late := w.connect() // let in by a race with the drain
+		late.want(string(protocol.Draining))
+		late.wantEnd(1012)
+		w.server.Drain(context.Background())
+	})
+}

@@ -18,7 +18,7 @@ type outbound struct {
 	conn    net.Conn
 	limit   int // bytes that may wait
 	timeout time.Duration
-	wrote   func(bytes int)
+	wrote   func(bytes int, err error)
 
 	frames  []byte // finished frames that no write has taken
 	writing bool
@@ -104,17 +104,31 @@ func (o *outbound) write() {
 			return
 		}
 		o.mu.Unlock()
-		// The deadline is the network's, not a limit of ours on the reader's speed: within it the buffer may fill, and then end drops it.
-		err := o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
-		if err == nil {
-			_, err = o.conn.Write(frames)
-		}
+		err := o.writeAll(frames)
 		if err != nil {
 			o.fail()
 		}
-		o.wrote(len(frames))
+		o.wrote(len(frames), err)
 		putBuffer(frames)
 	}
+}
+
+// writeStep is what has to get through within the timeout: a reader on a thin line may take long over a long page, as
+// long as it goes on.
+const writeStep = 256 << 10
+
+func (o *outbound) writeAll(frames []byte) error {
+	for len(frames) > 0 {
+		step := frames[:min(len(frames), writeStep)]
+		if err := o.conn.SetWriteDeadline(time.Now().Add(o.timeout)); err != nil {
+			return err
+		}
+		if _, err := o.conn.Write(step); err != nil {
+			return err
+		}
+		frames = frames[len(step):]
+	}
+	return nil
 }
 
 // fail gives the connection up; the reading goroutine notices by the closed socket and does the rest.

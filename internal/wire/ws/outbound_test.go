@@ -13,7 +13,7 @@ import (
 
 func newTestOutbound(limit int) (*outbound, net.Conn) {
 	here, there := net.Pipe()
-	return &outbound{conn: here, limit: limit, timeout: 10 * time.Second, done: make(chan struct{}), wrote: func(int) {}}, there
+	return &outbound{conn: here, limit: limit, timeout: 10 * time.Second, done: make(chan struct{}), wrote: func(int, error) {}}, there
 }
 
 func text(s string) func([]byte) []byte {

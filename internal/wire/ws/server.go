@@ -53,18 +53,18 @@ type Server struct {
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
 	draining bool
-	idle     chan struct{} // closed when draining and no connection is left
+	empty    chan struct{} // where somebody waits for it: closed once no connection is left
 }
 
 // New returns a server without connections.
 func New(o Options) *Server {
 	return &Server{
-		Options: o, conns: make(map[*conn]struct{}), idle: make(chan struct{}),
+		Options: o, conns: make(map[*conn]struct{}),
 		accept: rate.NewLimiter(rate.Limit(o.Limits.ConnectionsPerSecond), o.Limits.ConnectionsBurst),
 	}
 }
 
-// Serve takes over an upgraded connection and returns at once. early are bytes that the client sent behind its handshake.
+// serve takes over an upgraded connection and returns at once. early are bytes that the client sent behind its handshake.
 // turnedAway tells the client to come back later, and closes.
 func (s *Server) serve(nc net.Conn, early []byte, turnedAway bool) {
 	c := newConn(s, nc, early)
@@ -87,36 +87,58 @@ func (s *Server) left(c *conn) {
 	defer s.mu.Unlock()
 	delete(s.conns, c)
 	s.Metrics.Connected(-1)
-	if s.draining && len(s.conns) == 0 {
-		close(s.idle)
+	if len(s.conns) == 0 && s.empty != nil {
+		close(s.empty)
+		s.empty = nil
 	}
 }
 
-// Drain tells every client when to come back, spread over time, closes each connection once its sends are answered, and all
-// that are left when ctx ends. New connections are turned away. It returns when none is left.
+// gone is closed once no connection is left.
+func (s *Server) gone() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.empty == nil {
+		s.empty = make(chan struct{})
+	}
+	empty := s.empty
+	if len(s.conns) == 0 {
+		close(s.empty)
+		s.empty = nil
+	}
+	return empty
+}
+
+// killAfter is what connections get to say goodbye once the time for a drain is over.
+const killAfter = time.Second
+
+// Drain tells every client when to come back, spread over time, and closes each connection once its sends are answered; all that are
+// left when ctx ends are closed then. New connections are turned away. It returns when none is left.
 func (s *Server) Drain(ctx context.Context) {
 	s.mu.Lock()
-	if !s.draining && len(s.conns) == 0 {
-		close(s.idle)
-	}
 	s.draining = true
-	open := s.open()
 	s.mu.Unlock()
-	for _, c := range open {
+	for _, c := range s.open() {
 		c.drain(s.spread())
 	}
 	select {
-	case <-s.idle:
+	case <-s.gone():
 		return
 	case <-ctx.Done():
 	}
-	s.mu.Lock()
-	open = s.open()
-	s.mu.Unlock()
-	for _, c := range open {
+	for _, c := range s.open() {
 		c.abort()
 	}
-	<-s.idle
+	last := time.NewTimer(killAfter)
+	defer last.Stop()
+	select {
+	case <-s.gone():
+		return
+	case <-last.C:
+	}
+	for _, c := range s.open() {
+		c.fail()
+	}
+	<-s.gone()
 }
 
 // Count is the number of open connections.
@@ -127,6 +149,8 @@ func (s *Server) Count() int {
 }
 
 func (s *Server) open() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	open := make([]*conn, 0, len(s.conns))
 	for c := range s.conns {
 		open = append(open, c)
