@@ -114,8 +114,9 @@ func (m *Machine) slowed(f *flight, e protocol.Event) {
 	m.gate.closed(f)
 	w := f.row
 	s := m.answeredSchedule(w)
-	if after := min(e.RetryAfterMs, m.cfg.RetryAfterMax); after > 0 {
-		s.Interval = max(s.Interval, m.now.Wall-s.LastAttemptAt+after)
+	if after := min(e.RetryAfterMs, m.cfg.RetryAfterMax); after > Remaining(s, m.now.Wall) {
+		// As of now, not of the attempt: a clock that jumped in between would make an interval of its jump, and jump back.
+		s.LastAttemptAt, s.Interval = m.now.Wall, after
 	}
 	m.requeue(w, s)
 	m.emit(RowChanged{Row: w.Row, NextIn: Remaining(w.Schedule, m.now.Wall)})

@@ -220,3 +220,27 @@ func TestEviction(t *testing.T) {
 		t.Fatalf("%d rows left after 8 days", len(r.rows()))
 	}
 }
+
+// C16: the clock jumps ahead by a year between an attempt and a "come back later", and then back: within what the server asked for.
+func TestClockJumpsBetweenAttemptAndAnswer(t *testing.T) {
+	const year = 365 * 24 * 3600_000
+	r := newRig(t, Config{})
+	r.connect()
+	r.send("r", "A")
+	r.out()
+	r.now.Wall += year
+	r.refuse("A", protocol.RateLimited, 600_000)
+	if row := r.row("r", "A"); row.Interval > 600_000 {
+		t.Fatalf("interval %d of a wait of 600000", row.Interval)
+	}
+	r.quiet(599_000)
+	for _, f := range r.out() {
+		if f == "send A" {
+			t.Fatal("sent early")
+		}
+	}
+	r.now.Wall -= year
+	r.step()
+	r.quiet(601_000)
+	r.wantRow("r", "A", store.Sending, 2, "")
+}

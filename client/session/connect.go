@@ -33,6 +33,7 @@ type link struct {
 	auth    error  // why a token is needed
 	hello   string // the ref of the hello that is out
 	renewAt int64  // mono: when the app is asked again for a token, 0 where not
+	again   bool   // the app has a newer token than the one that is out: it is asked for that after the welcome
 	paused  bool   // the session ended: nothing is sent until it is renewed
 	giveUp  error  // why no connection is tried after this one
 	why     error  // why this end closed the connection
@@ -196,7 +197,7 @@ func (m *Machine) tickLink() {
 	switch l.phase {
 	case waiting:
 		if m.now.Mono >= l.at {
-			l.phase = asking
+			l.phase, l.again = asking, false
 			l.dials++
 			m.effect(AskToken{})
 			if l.auth == nil {

@@ -236,6 +236,43 @@ func TestAnotherActorOrServer(t *testing.T) {
 	})
 }
 
+// A token that comes up while another is on its way is asked for once that is through, at whatever moment it came.
+func TestNewTokenWhileAnotherIsOnItsWay(t *testing.T) {
+	for moment := range 4 {
+		r := newRig(t, Config{})
+		newToken := func(now int) {
+			if moment == now {
+				r.step(NewToken{})
+			}
+		}
+		r.step(Connect{})
+		newToken(0)
+		r.step(Token{Token: "old"})
+		newToken(1)
+		r.step(Connected{Conn: r.conn})
+		newToken(2)
+		r.step(r.recv(r.welcome()))
+		if moment == 3 { // a renewal is out
+			r.step(NewToken{})
+			r.step(Token{Token: "newer"})
+			r.step(NewToken{})
+			r.step(Token{Token: "newest"})
+			r.step(r.recv(r.welcome()))
+		}
+		asked := r.asked
+		r.step(Token{Token: "newest"})
+		frames := r.frames
+		if c := frames[len(frames)-1].Command; c.Type != protocol.TypeHello || c.Token != "newest" {
+			t.Fatalf("moment %d: asked %d times, the last frame is %+v", moment, asked, c)
+		}
+		r.step(r.recv(r.welcome()))
+		r.quiet(60_000)
+		if r.asked != asked {
+			t.Fatalf("moment %d: asked on and on", moment)
+		}
+	}
+}
+
 // The token is renewed on the open connection, before it runs out, when the app says so.
 func TestRenewalOnAnOpenConnection(t *testing.T) {
 	r := subscribed(t)

@@ -31,6 +31,8 @@ func (m *Machine) gotToken(in Token) {
 	case l.phase == up && l.hello == "":
 		l.offered = in.Token
 		m.sendHello()
+	case l.phase == up && err == nil:
+		l.again = true
 	}
 }
 
@@ -42,6 +44,8 @@ func (m *Machine) newToken() {
 	case up:
 		l.renewAt = 0
 		m.effect(AskToken{})
+	case asking, dialing, greeting:
+		l.again = true
 	case idle, waiting:
 		if l.want {
 			l.giveUp, l.dials = nil, 0
@@ -94,6 +98,10 @@ func (m *Machine) welcome(e protocol.Event) {
 		m.pace.start(m.cfg.PaceStart, m.now.Mono)
 		m.step.evict = m.aside > 0
 		m.evictAt = m.now.Mono + m.cfg.EvictEvery
+	}
+	if l.again {
+		l.again = false
+		m.effect(AskToken{})
 	}
 	m.setState(Online, nil, 0)
 	m.tickViews()
