@@ -65,6 +65,9 @@ func NewPlan(seed uint64) Plan {
 		TokenLife: pick(20*second, minute, day), Group: int(pick(1, 3, 10, 100)), DeltaRows: int(pick(1, 5, 500)), Snapshot: int(pick(5, 200)),
 		Retention: 30 * day, Restore: r.IntN(8) == 0,
 	}
+	if p.Burst > 4 {
+		p.Op *= 3 // as much is said, in heaps
+	}
 	p.Actors = p.Clients - r.IntN(2)*(p.Clients/2)
 	p.drawRetention(r)
 	p.Session = session.Config{
