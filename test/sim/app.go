@@ -53,6 +53,7 @@ func (a *app) died() {
 		s := a.c.sends[t].said
 		s.limbo = true
 		a.limbo = append(a.limbo, s)
+		a.c.w.seen["death within a Send"]++
 	}
 	a.c.sends = nil
 	a.due = false
@@ -151,6 +152,7 @@ func (a *app) add(st store.Store, k store.Key, text string) (store.Row, bool) {
 		return store.Row{}, false
 	}
 	c.w.say(c.name, "adds %s: %d", k.ID, added[0].Outcome)
+	c.w.seen[fmt.Sprintf("added %d", added[0].Outcome)]++
 	if added[0].Outcome != store.Inserted && added[0].Outcome != store.Same {
 		return store.Row{}, false
 	}
@@ -177,6 +179,7 @@ func (a *app) retry(k store.Key) {
 	}
 	s := c.w.book.said[bookKey{c.actor, k}]
 	s.stepped = true
+	c.w.seen["retry of a row "+before.State.String()]++
 	if before.State == store.Uncertain {
 		s.copies = true
 		delete(s.uncertain, c.name)
@@ -193,6 +196,7 @@ func (a *app) remove(st store.Store, k store.Key, discard bool) {
 	}
 	r, err := by(ctx, k)
 	c.w.say(c.name, "%s %s: %v", what, k.ID, err)
+	c.w.seen[fmt.Sprintf("%s, refused %v", what, err != nil)]++
 	if err != nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 
 	"hapax/client/store"
@@ -74,6 +75,7 @@ func (b *book) note(c *client, k store.Key, text string) *said {
 
 func (b *book) evicted(c *client, k store.Key) {
 	b.said[bookKey{c.actor, k}].dropped = true
+	c.w.seen["evicted"]++
 }
 
 // stepped notes from what a store was told which rows lost their place in line.
@@ -84,9 +86,13 @@ func (b *book) stepped(c *client, changes []store.Change, results []store.Result
 		if ok && results[i].Applied && results[i].Row.Aside() {
 			aside = append(aside, results[i].Row)
 		}
+		if ok && step.To == store.Queued && step.Reason != "" {
+			c.w.seen["row held: "+step.Reason]++
+		}
 		for _, r := range aside {
 			s := b.said[bookKey{c.actor, r.Key}]
 			s.stepped = true
+			c.w.seen[fmt.Sprintf("row %s: %s", r.State, r.Reason)]++
 			if step.To == store.Uncertain {
 				s.uncertain[c.name] = true
 			}

@@ -112,7 +112,7 @@ func (w *World) unsettled() string {
 }
 
 func newWorld(p Plan, f Fault, keep int) *World {
-	w := &World{Plan: p, fault: f, rnd: newRand(p.Seed), trace: trace{keep: keep}}
+	w := &World{Plan: p, fault: f, rnd: newRand(p.Seed), trace: trace{keep: keep}, seen: map[string]int{}}
 	w.book.init()
 	w.tokens = tokens{given: map[string]*grant{}, rights: map[string]map[string]string{}}
 	w.server = &server{w: w, disk: newDisk(), planted: serverFault{fault: f}}

@@ -76,9 +76,13 @@ func (s *server) catchUp(v store.View, cmd *protocol.Command) (a engine.Catchup,
 		}
 	}
 	fit := room.Resume(epoch, state, cursor, id, held)
+	s.w.seen["resume "+fit.String()]++
 	switch {
 	case fit == room.Fits:
 		a.Messages, a.More, err = v.After(cmd.Room, cursor.After, s.w.DeltaRows, 1<<20)
+		if a.More {
+			s.w.seen["delta with more behind it"]++
+		}
 		return a, err
 	case fit.Alarm():
 		s.w.wrong("%s at a cursor %+v that could not be right", fit, cursor)
@@ -114,6 +118,7 @@ func (s *server) statusBy(p *peer, cmd *protocol.Command, by int64) {
 		}
 		o = room.Outcome{Kind: room.InProgress}
 	}
+	s.w.seen["status "+o.Kind.String()]++
 	e := wire.Answer(o, key)
 	e.Ref = cmd.Ref
 	p.tell(&e)

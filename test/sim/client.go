@@ -223,8 +223,10 @@ func (c *client) diskFault(string, bool) error {
 		return nil
 	case c.w.chance(c.w.MidCrash):
 		c.dying = true
+		c.w.seen["death within a store call"]++
 		return errCrash
 	case c.w.chance(c.w.DiskFails):
+		c.w.seen["client's disk failed"]++
 		return errDisk
 	}
 	return nil

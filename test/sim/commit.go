@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 
 	"hapax/internal/room"
 	"hapax/internal/store"
@@ -34,7 +35,7 @@ func (s *server) kick() {
 		return
 	}
 	n := 1 + s.w.rnd.IntN(min(len(s.queue), s.w.Group))
-	s.group = s.queue[:n:n]
+	s.group, s.stage = s.queue[:n:n], gathering
 	wait := s.w.up(5)
 	if s.w.chance(s.w.SlowCommit) {
 		wait = s.w.up(20 * second)
@@ -63,12 +64,26 @@ func (s *server) commit() {
 	}
 	for i, o := range outcomes {
 		s.w.say("server", "judges %s %s: %s %d", s.group[i].cmd.Key.Actor, s.group[i].cmd.Key.ID, o.Kind, o.Result.Seq)
+		s.w.seen["judged "+o.Kind.String()]++
 	}
-	s.unsynced = next
+	s.unsynced, s.stage = next, unsynced
 	if s.w.fault == AckBeforeSync {
 		s.acknowledge(outcomes)
 	}
-	s.w.after(s.w.up(30), s.onLife(func() { s.synced(outcomes) }))
+	s.w.after(s.w.up(30), s.onLife(func() {
+		if !s.dies() {
+			s.synced(outcomes)
+		}
+	}))
+}
+
+// dies lets the server crash in the middle of a commit, where the plan says so.
+func (s *server) dies() bool {
+	if s.w.chance(s.w.MidCommit) {
+		s.crash()
+		return true
+	}
+	return false
 }
 
 func (s *server) batch() *store.Batch {
@@ -99,16 +114,24 @@ func (s *server) synced(outcomes []room.Outcome) {
 	} else {
 		s.planted.failed(s, outcomes)
 	}
-	s.unsynced = nil
+	s.unsynced, s.stage = nil, synced
 	if failed {
 		s.failed()
 		return
 	}
 	s.w.after(s.w.up(3), s.onLife(func() {
+		if s.dies() {
+			return
+		}
 		if s.w.fault != AckBeforeSync {
 			s.acknowledge(outcomes)
 		}
-		s.w.after(s.w.up(3), s.onLife(s.handOn))
+		s.stage = acknowledged
+		s.w.after(s.w.up(3), s.onLife(func() {
+			if !s.dies() {
+				s.handOn()
+			}
+		}))
 	}))
 }
 
@@ -117,6 +140,7 @@ func (s *server) synced(outcomes []room.Outcome) {
 func (s *server) failed() {
 	goesOn := s.w.luck(500)
 	s.w.say("server", "%v; goes on: %v", errUnsynced, goesOn)
+	s.w.seen[fmt.Sprintf("commit failed, goes on %v", goesOn)]++
 	for _, g := range s.group {
 		s.answer(g, room.Outcome{Kind: room.Unavailable})
 	}
@@ -128,7 +152,7 @@ func (s *server) failed() {
 	for _, g := range s.queue {
 		s.answer(g, room.Outcome{Kind: room.Unavailable})
 	}
-	s.group, s.queue = nil, nil
+	s.group, s.queue, s.stage = nil, nil, idle
 	s.w.after(s.w.up(5*second), s.onLife(s.crash))
 }
 
@@ -150,7 +174,7 @@ func (s *server) answer(g *waiting, o room.Outcome) {
 
 // handOn gives the rooms' new rows to their subscribers, from what is synced, and goes on with the next group.
 func (s *server) handOn() {
-	s.group = nil
+	s.group, s.stage = nil, idle
 	for _, p := range s.peers {
 		for _, name := range sortedKeys(p.rooms) {
 			if r := p.rooms[name]; r.live {

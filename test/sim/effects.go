@@ -17,6 +17,7 @@ func (c *client) run(effects []session.Effect) session.Input {
 	for _, e := range effects {
 		if c.w.chance(c.w.MidCrash) {
 			c.dying = true
+			c.w.seen["death between two effects"]++
 		}
 		if c.dying {
 			return nil

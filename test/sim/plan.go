@@ -21,10 +21,10 @@ type Plan struct {
 	Burst         int   // sends that an app makes at once, at most
 
 	// Mean times between troubles.
-	Cut, Stall, ClientCrash, ServerCrash, Drain, ClientJump, ServerJump, Rights, Purge, Copy int64
+	Cut, Stall, ClientCrash, ServerCrash, Drain, ClientJump, ServerJump, Rights, Purge, Copy, SlowReader int64
 
 	// Chances in a thousand.
-	DialFails, MidCrash, DiskFails, CommitFails, Refuse, SlowCommit, BadToken int
+	DialFails, MidCrash, MidCommit, DiskFails, CommitFails, Refuse, SlowCommit, BadToken int
 
 	TokenLife int64 // how long tokens live
 	Group     int   // commands of a commit, at most
@@ -59,8 +59,8 @@ func NewPlan(seed uint64) Plan {
 		Op: pick(1, 2, 5) * second, Burst: int(pick(1, 4, 12)),
 		Cut: pick(0, 5, 15, 40) * second, Stall: pick(0, 10, 30) * second,
 		ClientCrash: pick(0, 15, 40) * second, ServerCrash: pick(0, 10, 30) * second, Drain: pick(0, 0, 60) * second,
-		ClientJump: pick(0, 30) * second, ServerJump: pick(0, 0, 60) * second, Rights: pick(0, 0, 30) * second, Copy: pick(0, 0, 0, 90) * second,
-		DialFails: int(pick(0, 100, 300)), MidCrash: int(pick(0, 1, 4)), DiskFails: int(pick(0, 0, 4)), CommitFails: int(pick(0, 20, 100)),
+		ClientJump: pick(0, 30) * second, ServerJump: pick(0, 0, 60) * second, Rights: pick(0, 0, 30) * second, Copy: pick(0, 0, 0, 90) * second, SlowReader: pick(0, 0, 30) * second,
+		DialFails: int(pick(0, 100, 300)), MidCrash: int(pick(0, 1, 4)), MidCommit: int(pick(0, 5, 30)), DiskFails: int(pick(0, 0, 4)), CommitFails: int(pick(0, 20, 100)),
 		Refuse: int(pick(0, 50, 150)), SlowCommit: int(pick(0, 50, 200)), BadToken: int(pick(0, 0, 100)),
 		TokenLife: pick(20*second, minute, day), Group: int(pick(1, 3, 10, 100)), DeltaRows: int(pick(1, 5, 500)), Snapshot: int(pick(5, 200)),
 		Retention: 30 * day, Restore: r.IntN(8) == 0,
@@ -84,7 +84,7 @@ func NewPlan(seed uint64) Plan {
 // drawRetention decides how long the server remembers. Where it drops results its clock doesn't go back: a claim that lies
 // ahead of the server's clock counts as made now (docs/spec/protocol.md, Client to server), so a horizon of that time wouldn't hold it.
 func (p *Plan) drawRetention(r *rand.Rand) {
-	if r.IntN(3) != 0 {
+	if r.IntN(2) == 0 {
 		return
 	}
 	p.Purge, p.ServerJump = 5*second, 0

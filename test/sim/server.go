@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+
 	"hapax/internal/room"
 	"hapax/internal/store"
 	"hapax/internal/store/memory"
@@ -29,6 +31,7 @@ type server struct {
 	queue    []*waiting
 	group    []*waiting   // being committed or answered
 	unsynced *memory.Disk // what the disk may hold if the power fails now
+	stage    string       // of the commit under way
 	planted  serverFault
 }
 
@@ -51,6 +54,15 @@ type listening struct {
 	live bool
 	from int64 // rows up to here were handed over
 }
+
+// Stages of a commit, between which the server may crash.
+const (
+	idle         = "idle"
+	gathering    = "while a group waits"
+	unsynced     = "before the sync"
+	synced       = "after the sync, before the acks"
+	acknowledged = "after the acks, before the rows"
+)
 
 func (s *server) now() int64 { return wallStart + s.w.now + s.wall }
 
@@ -81,6 +93,7 @@ func (s *server) crash() {
 		return
 	}
 	kept := s.unsynced != nil && s.w.luck(400)
+	s.w.seen[fmt.Sprintf("crash %s, kept %v", s.stage, kept)]++
 	s.w.say("server", "crash; unsynced commit %v, kept %v", s.unsynced != nil, kept)
 	s.stop()
 	if kept {
@@ -96,7 +109,7 @@ func (s *server) stop() {
 	if err := s.st.Close(); err != nil {
 		s.w.wrong("server: close: %v", err)
 	}
-	s.queue, s.group = nil, nil
+	s.queue, s.group, s.stage = nil, nil, idle
 	peers := s.peers
 	s.peers = nil
 	for _, p := range peers {
@@ -124,6 +137,7 @@ func (s *server) drain() {
 		return
 	}
 	s.w.say("server", "drains")
+	s.w.seen["drain"]++
 	s.draining = true
 	for _, p := range s.peers {
 		e := wire.Error(protocol.Draining, "the server is going down", 1+s.w.up(5*second))
@@ -134,6 +148,18 @@ func (s *server) drain() {
 		s.unsynced = nil
 		s.w.after(s.w.about(3*second), s.start)
 	}))
+}
+
+// cutSlowReader ends a connection that can't keep up. What waits for it is dropped.
+func (s *server) cutSlowReader() {
+	if len(s.peers) == 0 {
+		return
+	}
+	p := s.peers[s.w.rnd.IntN(len(s.peers))]
+	s.w.say("server", "cuts %s.%d, which reads too slowly", p.link.c.name, p.link.n)
+	s.w.seen["slow reader cut"]++
+	e := wire.Error(protocol.SlowReader, "", 1+s.w.up(second))
+	s.hangUp(p, &e)
 }
 
 // purge drops what the policy no longer keeps. No commit is under way then: the engine's store does both in turn.
@@ -149,6 +175,8 @@ func (s *server) purge() {
 		s.w.wrong("server: purge: %v", err)
 	}
 	s.w.say("server", "purges %+v", done)
+	s.w.seen["purged results"] += int(done.Results)
+	s.w.seen["purged messages"] += int(done.Messages)
 }
 
 // checkpoint makes a backup; restore goes back to it, as another history.
@@ -163,6 +191,7 @@ func (s *server) restore() {
 	}
 	s.unsynced = nil
 	s.w.say("server", "goes back to the checkpoint")
+	s.w.seen["restore"]++
 	s.disk = s.backup.Restored()
 	s.w.after(s.w.up(5*second), s.start)
 }

@@ -14,9 +14,9 @@ var (
 	linesFlag = flag.Int("lines", 400, "how many of its last steps TestReplay prints; below 0: all")
 )
 
-// seedsFlag is how many histories CI runs; more are for whoever has the time.
+// CI runs so many histories; more are for whoever has the time.
 var (
-	seedsFlag = flag.Uint64("seeds", 1200, "how many seeds TestSeeds runs")
+	seedsFlag = flag.Uint64("seeds", 1500, "how many seeds TestSeeds runs")
 	firstFlag = flag.Uint64("first", 1, "the first of them")
 )
 

@@ -64,6 +64,9 @@ func (s *server) receive(l *link, frame []byte) {
 	if !s.up || !l.serverOpen {
 		return
 	}
+	if !l.clientOpen {
+		s.w.seen["frame of an ended connection"]++
+	}
 	p := l.peer
 	s.w.say("server", "from %s.%d %s", l.c.name, l.n, frame)
 	cmd, problem := protocol.DecodeCommand(frame, &protocol.DefaultLimits)
@@ -93,6 +96,7 @@ func (s *server) receive(l *link, frame []byte) {
 }
 
 func (s *server) refuse(p *peer, cmd *protocol.Command, code protocol.Code) {
+	s.w.seen["refused "+string(code)]++
 	e := wire.Error(code, "", 1+s.w.up(4*second))
 	e.Ref, e.Room, e.ClientMessageID = cmd.Ref, cmd.Room, cmd.ClientMessageID
 	p.tell(&e)
@@ -125,6 +129,7 @@ func (s *server) hello(p *peer, cmd *protocol.Command) {
 	}
 	s.w.after(max(0, t.expires-s.now())+30*second, func() {
 		if p.link.serverOpen && p.session == t {
+			s.w.seen["session ran out"]++
 			e := wire.Error(protocol.SessionInvalid, "", 0)
 			s.hangUp(p, &e)
 		}

@@ -125,6 +125,7 @@ func (w *World) startTroubles() {
 	w.every(w.ServerCrash, w.server.crash)
 	w.every(w.Drain, w.server.drain)
 	w.every(w.Purge, w.server.purge)
+	w.every(w.SlowReader, w.server.cutSlowReader)
 	w.every(w.ServerJump, func() {
 		w.server.wall += w.up(4*hour) - 2*hour
 		w.say("server", "clock jumps to %d", w.server.wall)
@@ -167,6 +168,7 @@ func (w *World) copyDevice() {
 		}
 	}
 	w.clients = append(w.clients, to)
+	w.seen["copied device"]++
 	w.say("people", "copy the disk of %s to %s", from.name, to.name)
 	to.start()
 	w.every(w.Op, to.app.act)

@@ -28,6 +28,7 @@ type World struct {
 	book    book
 	ops     []*operation
 	faults  []string
+	seen    map[string]int // how often each kind of thing happened
 }
 
 type event struct {
