@@ -127,6 +127,9 @@ func (c *Client) NextMessageID() ID {
 // Release gives up an issued id that will not be sent, so that it no longer counts as unused.
 func (c *Client) Release(id ID) error { return c.issuer.Release(id) }
 
+// Device returns the 128 random bits made with the store: another one means another store, in which no position of the first holds.
+func (c *Client) Device() ids.Device { return c.store.Device() }
+
 // Close ends the client within a second, whatever it is doing, and closes the store. What Send accepted stays there.
 func (c *Client) Close() error {
 	c.closed.Do(func() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,9 @@ Exit status: 0 done, 1 there is no such row or its state forbids it, 64 wrong us
 func (k *keep) with(cmd *cobra.Command, f func(store.Store) error) error {
 	if k.file == "" {
 		return usage("--store is missing")
+	}
+	if _, err := os.Stat(k.file); err != nil { // opening would make one, and a misspelt name would look like an empty outbox
+		return &ExitError{Code: ExitMachine, Err: err}
 	}
 	s, err := k.open(cmd.Context())
 	if err != nil {

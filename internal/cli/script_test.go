@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,7 +37,8 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ESC", "\x1b[2Jred\u202e")
-			return nil
+			// A line that is no UTF-8, between two that are.
+			return os.WriteFile(filepath.Join(e.WorkDir, "mixed"), []byte("before\n\xff\nafter\n"), 0o600)
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hapax/client"
+	"hapax/client/session"
 	"hapax/protocol"
 )
 
@@ -101,12 +102,23 @@ func (f *sendFlags) run(cmd *cobra.Command, texts []string) error {
 	defer t.stop()
 	show := newProgress(cmd.ErrOrStderr(), len(texts))
 	err = f.feed(ctx, cmd.InOrStdin(), c, t, texts, show)
-	if err == nil && !f.offline {
+	if !f.offline && (err == nil || refused(err)) {
 		t.wait(ctx, show)
 	}
 	show.end()
+	if cause := context.Cause(ctx); errors.Is(cause, session.ErrWrongStore) {
+		err = errors.Join(cause, t.takeBack(cmd.Context()))
+	}
 	sum := t.summary()
 	return errors.Join(f.report(cmd, sum, err, context.Cause(ctx)), closing(c))
+}
+
+// errLongLine is a line of which not even the beginning could be a message.
+var errLongLine = fmt.Errorf("a line of more than %d bytes", longestLine)
+
+// refused says whether it is a message that was at fault, not the store: those before it are sent and waited for.
+func refused(err error) bool {
+	return errors.Is(err, client.ErrBadBody) || errors.Is(err, client.ErrTooLarge) || errors.Is(err, errLongLine)
 }
 
 // closing closes a client; that a store couldn't be closed cleanly is the machine's fault.
@@ -132,7 +144,7 @@ func (f *sendFlags) feed(ctx context.Context, in io.Reader, c *client.Client, t 
 		if err != nil {
 			return fmt.Errorf("message %d: %w", n, err)
 		}
-		t.expect(key)
+		t.put(key)
 		show.sent(t)
 		return nil
 	}
@@ -143,29 +155,58 @@ func (f *sendFlags) feed(ctx context.Context, in io.Reader, c *client.Client, t 
 			}
 			continue
 		}
-		if err := lines(in, one); err != nil {
+		if err := lines(ctx, in, one); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lines calls f with each line. A line may be longer than a message may be: then f refuses it, by its number.
-func lines(in io.Reader, f func(string) error) error {
-	r := bufio.NewReader(in)
+// longestLine bounds what is read of a line that never ends: no message fits into more than a frame.
+const longestLine = 256 << 10
+
+// lines calls f with each line until ctx ends, also while nothing comes: reading happens aside, and a read that is still
+// under way then ends with the process. A line may be longer than a message may be: then f refuses it, by its number.
+func lines(ctx context.Context, in io.Reader, f func(string) error) error {
+	type line struct {
+		text string
+		err  error
+	}
+	next := make(chan line)
+	go func() {
+		r := bufio.NewReaderSize(in, longestLine)
+		for {
+			text, err := r.ReadSlice('\n')
+			select {
+			case next <- line{string(text), err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
 	for {
-		line, err := r.ReadString('\n')
-		if line != "" {
-			text := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-			if err := f(text); err != nil {
+		var l line
+		select {
+		case l = <-next:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if errors.Is(l.err, bufio.ErrBufferFull) {
+			return errLongLine
+		}
+		if l.text != "" {
+			if err := f(strings.TrimSuffix(strings.TrimSuffix(l.text, "\n"), "\r")); err != nil {
 				return err
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		if errors.Is(l.err, io.EOF) {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("standard input: %w", err)
+		if l.err != nil {
+			return fmt.Errorf("standard input: %w", l.err)
 		}
 	}
 }

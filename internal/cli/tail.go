@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hapax/client"
+	"hapax/client/ids"
 	"hapax/client/session"
 	"hapax/protocol"
 )
@@ -69,7 +70,7 @@ func (f *tailFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	place, err := openBookmark(f.keep.file, f.room)
+	place, err := openBookmark(f.keep.file, f.room, c.Device())
 	if err != nil {
 		return errors.Join(&ExitError{Code: ExitMachine, Err: err}, c.Close())
 	}
@@ -168,6 +169,7 @@ func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bid
 // bookmark is the place in a store's feed of a room up to which lines were written. Without a store it is in memory only.
 type bookmark struct {
 	file     *os.File
+	store    string // its device, in hex
 	position int64
 	synced   time.Time
 }
@@ -175,8 +177,9 @@ type bookmark struct {
 // bookmarkWidth is that of a position in the file: always written whole, over the one before.
 const bookmarkWidth = 20
 
-// openBookmark opens the place file beside a client's store, one a room.
-func openBookmark(store, room string) (*bookmark, error) {
+// openBookmark opens the place file beside a client's store, one a room. A place that was noted in another store, since removed or
+// replaced, says nothing of this one: then the room is printed anew.
+func openBookmark(store, room string, device ids.Device) (*bookmark, error) {
 	if store == "" {
 		return &bookmark{}, nil
 	}
@@ -189,13 +192,16 @@ func openBookmark(store, room string) (*bookmark, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	b := &bookmark{file: file}
+	b := &bookmark{file: file, store: fmt.Sprintf("%x", device[:])}
 	if len(text) == 0 {
 		return b, nil
 	}
-	b.position, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil || b.position < 0 {
+	var of string
+	if n, err := fmt.Sscan(string(text), &b.position, &of); n != 2 || err != nil || b.position < 0 {
 		return nil, errors.Join(fmt.Errorf("%s doesn't hold a place; remove it to print the room anew", file.Name()), file.Close())
+	}
+	if of != b.store {
+		b.position = 0
 	}
 	return b, nil
 }
@@ -205,7 +211,7 @@ func (b *bookmark) move(position int64) error {
 	if b.file == nil {
 		return nil
 	}
-	if _, err := b.file.WriteAt(fmt.Appendf(nil, "%*d\n", bookmarkWidth, position), 0); err != nil {
+	if _, err := b.file.WriteAt(fmt.Appendf(nil, "%*d %s\n", bookmarkWidth, position, b.store), 0); err != nil {
 		return err
 	}
 	if time.Since(b.synced) < bookmarkSync {

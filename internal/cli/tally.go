@@ -29,7 +29,7 @@ type tally struct {
 	bell chan struct{} // rung, without blocking, whenever something changed
 
 	mu      sync.Mutex
-	open    map[client.Key]bool // expected and not yet known to have ended
+	open    map[client.Key]bool // expected and not yet known to have ended; true for this command's own
 	early   map[client.Key]session.RowConfirmed
 	ended   sendSummary
 	reasons map[client.Key]string
@@ -62,14 +62,17 @@ func (t *tally) adopt(ctx context.Context) error {
 			return err
 		}
 		if row.State == store.Queued || row.State == store.Sending {
-			t.expect(row.Key)
+			t.expect(row.Key, false)
 		}
 	}
 	return nil
 }
 
+// put counts a message that this command has put into the outbox.
+func (t *tally) put(k client.Key) { t.expect(k, true) }
+
 // expect counts a message that is in the outbox now. Its ack may have come already.
-func (t *tally) expect(k client.Key) {
+func (t *tally) expect(k client.Key, own bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, ok := t.early[k]; ok {
@@ -77,7 +80,9 @@ func (t *tally) expect(k client.Key) {
 		t.count(e)
 		return
 	}
-	t.open[k] = true
+	if _, adopted := t.open[k]; !adopted { // --id may name a row that was there
+		t.open[k] = own
+	}
 }
 
 func (t *tally) hear(e client.Event) {
@@ -87,7 +92,7 @@ func (t *tally) hear(e client.Event) {
 	t.mu.Lock()
 	switch e := e.(type) {
 	case session.RowConfirmed:
-		if t.open[e.Key] {
+		if _, open := t.open[e.Key]; open {
 			delete(t.open, e.Key)
 			delete(t.reasons, e.Key)
 			t.count(e)
@@ -114,7 +119,7 @@ func (t *tally) count(e session.RowConfirmed) {
 
 // stands notes how a row of the outbox stands. A held row is queued with a reason.
 func (t *tally) stands(r client.Row) {
-	if !t.open[r.Key] {
+	if _, open := t.open[r.Key]; !open {
 		return
 	}
 	delete(t.reasons, r.Key)
@@ -193,6 +198,31 @@ func (t *tally) reread(ctx context.Context) {
 			t.mu.Unlock()
 		}
 	}
+}
+
+// takeBack removes what this command put into a store that turned out to be another actor's: it would go out under that name.
+// Nothing of it was sent, since nothing ever is from another's store.
+func (t *tally) takeBack(ctx context.Context) error {
+	t.mu.Lock()
+	var own []client.Key
+	for k, mine := range t.open {
+		if mine {
+			own = append(own, k)
+		}
+	}
+	t.mu.Unlock()
+	for _, k := range own {
+		if err := t.c.Cancel(ctx, k.Room, k.ID); errors.Is(err, client.ErrNoRow) || errors.Is(err, client.ErrMayHaveBeenSent) {
+			continue // it was there before, and stays
+		} else if err != nil {
+			return fmt.Errorf("taking back %s: %w", k.ID, err)
+		}
+		t.mu.Lock()
+		delete(t.open, k)
+		t.ended.Gone++
+		t.mu.Unlock()
+	}
+	return nil
 }
 
 func (t *tally) summary() sendSummary {
