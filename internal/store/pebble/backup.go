@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	lsm "github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -31,10 +32,11 @@ func (s *Store) Checkpoint(ctx context.Context, dst string) error {
 	defer s.leave(m)
 	to := folder{fs: s.opts.FS, dir: dst}
 	return to.fill(func() error {
-		if err := s.db.Checkpoint(to.path(folderDB), lsm.WithFlushedWAL()); err != nil {
-			return err
+		err := s.db.Checkpoint(to.path(folderDB), lsm.WithFlushedWAL())
+		if broken := s.broken(); broken != nil { // then err is only what came of it
+			return broken
 		}
-		return s.broken()
+		return err
 	})
 }
 
@@ -124,7 +126,7 @@ func (f folder) locked(do func() error) error {
 	}
 	if used {
 		lock, err := f.lock()
-		if err != nil && (errors.Is(err, store.ErrLocked) || !errors.Is(err, os.ErrPermission)) {
+		if err != nil && (errors.Is(err, store.ErrLocked) || !errors.Is(err, os.ErrPermission) && !errors.Is(err, syscall.EROFS)) {
 			return err
 		}
 		if lock != nil {

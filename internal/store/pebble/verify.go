@@ -2,8 +2,10 @@ package pebble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	lsm "github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -30,13 +32,14 @@ type Report struct {
 	WrongHeads     int64 `json:"wrongHeads"`     // rooms whose last row isn't their head
 	WrongCounts    int64 `json:"wrongCounts"`    // sums of the store that aren't those of its rows
 	Unreadable     int64 `json:"unreadable"`     // rows that can't be read
+	LostCommits    int64 `json:"lostCommits"`    // commits that were on disk by the head note, and are gone
 
 	Faults []string `json:"faults,omitempty"` // the first of them in words
 }
 
 // OK says that nothing is wrong.
 func (r *Report) OK() bool {
-	return r.Holes+r.DoubleKeys+r.MissingResults+r.MissingRows+r.WrongResults+r.WrongHeads+r.WrongCounts+r.Unreadable == 0
+	return r.Holes+r.DoubleKeys+r.MissingResults+r.MissingRows+r.WrongResults+r.WrongHeads+r.WrongCounts+r.Unreadable+r.LostCommits == 0
 }
 
 func (r *Report) fault(count *int64, n int64, text string, args ...any) {
@@ -63,7 +66,7 @@ func Verify(ctx context.Context, dir string, o Options) (*Report, error) {
 			return err
 		}
 		defer db.Close()
-		v := &verifier{ctx: ctx, r: db, rep: rep, rooms: map[uint32]*checkedRoom{}}
+		v := &verifier{ctx: ctx, folder: f, r: db, rep: rep, rooms: map[uint32]*checkedRoom{}}
 		return v.run()
 	})
 	if err != nil {
@@ -79,8 +82,10 @@ func (unlocked) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil 
 
 type verifier struct {
 	ctx    context.Context
+	folder folder
 	r      lsm.Reader
 	rep    *Report
+	life   string
 	epochs []string
 	rooms  map[uint32]*checkedRoom
 	order  []uint32
@@ -120,7 +125,7 @@ func (v *verifier) readSelf() error {
 	if err != nil {
 		return err
 	}
-	v.epochs, v.rep.Server, v.rep.Epoch = s.Epochs, s.Server, s.epoch()
+	v.life, v.epochs, v.rep.Server, v.rep.Epoch = s.Life, s.Epochs, s.Server, s.epoch()
 	return nil
 }
 
@@ -336,5 +341,18 @@ func (v *verifier) readCounts() error {
 			v.rep.fault(&v.rep.WrongCounts, 1, "the store counted %d %s, it holds %d", sum.said, sum.what, sum.is)
 		}
 	}
-	return nil
+	return v.compareNote(c)
+}
+
+// compareNote holds the commits against the head note: where a log was cut or is missing, the rows alone don't show it. A backup
+// has no note.
+func (v *verifier) compareNote(c counts) error {
+	n, ok, err := v.folder.readNote(prefixNote + v.life)
+	if errors.Is(err, os.ErrNotExist) || err == nil && (!ok || n.epoch != v.rep.Epoch) {
+		return nil
+	}
+	if err == nil && n.commits > c.commits {
+		v.rep.fault(&v.rep.LostCommits, int64(n.commits-c.commits), "the store is at commit %d, behind %d that was noted as on disk: its last messages are lost", c.commits, n.commits)
+	}
+	return err
 }
