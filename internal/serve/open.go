@@ -26,6 +26,9 @@ func (s *server) open(ctx context.Context) (err error) {
 	if openStore == nil {
 		openStore = OpenStore
 	}
+	if s.host.Clock == nil {
+		s.host.Clock = engine.SystemClock()
+	}
 	if s.store, err = openStore(s.config, s.log); err != nil {
 		return err
 	}
@@ -40,7 +43,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	limits := protocol.DefaultLimits
 	l, t := s.config.Limits, s.config.Timeouts
 	s.ws = ws.New(ws.Options{
-		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Protocol: limits,
+		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Clock: s.host.Clock, Protocol: limits,
 		RetentionMs: s.config.Retention.Results.Milliseconds(), Origins: s.config.Origins, Dev: s.config.DevMode(),
 		Limits: ws.Limits{
 			Connections: l.Connections, ConnectionsPerSecond: l.ConnectionsPerSecond, ConnectionsBurst: l.ConnectionsBurst,
@@ -71,6 +74,7 @@ func (s *server) engineOptions() engine.Options {
 	const day = 24 * time.Hour
 	o, r := engine.DefaultOptions(), s.config.Retention
 	o.Log = s.log
+	o.Clock = s.host.Clock
 	o.Encode = EncodeRow
 	o.RetentionMs = r.Results.Milliseconds()
 	o.Policy = store.Policy{

@@ -37,6 +37,9 @@ type Host struct {
 	Started func(Addresses)  // called once clients can connect
 	// Store opens the store; nil: by the configuration. Tests give one that fails.
 	Store func(config.Config, *slog.Logger) (store.Store, error)
+	// Clock is what messages are dated by, retention counts by, and clients are told; nil: the machine's. Tokens and
+	// timeouts go by the machine's always.
+	Clock engine.Clock
 }
 
 // Addresses are where a server listens.

@@ -45,7 +45,7 @@ func (c *conn) handle(frame []byte) error {
 	case protocol.TypeHistory:
 		return c.history(&cmd)
 	case protocol.TypePing:
-		c.tell(&protocol.Event{Type: protocol.TypePong, Ref: cmd.Ref, ServerTime: time.Now().UnixMilli()})
+		c.tell(&protocol.Event{Type: protocol.TypePong, Ref: cmd.Ref, ServerTime: c.server.now()})
 		return nil
 	}
 	return c.refuse(&cmd, protocol.BadRequest, "unknown type")

@@ -38,6 +38,7 @@ type Options struct {
 	Auth        auth.Verifier
 	Metrics     *telemetry.Metrics
 	Log         *slog.Logger
+	Clock       engine.Clock // the server's time, as clients are told it
 	Protocol    protocol.Limits
 	RetentionMs int64
 	Limits      Limits
@@ -54,6 +55,12 @@ type Server struct {
 	conns    map[*conn]struct{}
 	draining bool
 	empty    chan struct{} // where somebody waits for it: closed once no connection is left
+}
+
+// now is the server's time, in Unix ms. It is the engine's, which dates messages, so that a client's reckoning of it holds.
+func (s *Server) now() int64 {
+	wall, _ := s.Clock.Now()
+	return wall
 }
 
 // New returns a server without connections.

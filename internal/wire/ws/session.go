@@ -59,7 +59,7 @@ func (c *conn) welcome(cmd *protocol.Command) {
 	id := c.server.Rooms.Identity()
 	c.tell(&protocol.Event{
 		Type: protocol.TypeWelcome, Ref: cmd.Ref, Session: rand.Text(), Actor: c.actor, Server: id.Server, Epoch: id.Epoch,
-		ServerTime: time.Now().UnixMilli(), Limits: &c.server.Protocol, Retention: c.server.RetentionMs,
+		ServerTime: c.server.now(), Limits: &c.server.Protocol, Retention: c.server.RetentionMs,
 	})
 }
 
