@@ -1,0 +1,34 @@
+package cases
+
+import (
+	"sync"
+	"time"
+
+	"hapax/internal/engine"
+)
+
+// clock is the machine's, moved by orders. Either half can be moved alone: so a wall clock that somebody sets differs from time
+// that passes.
+type clock struct {
+	mu         sync.Mutex
+	system     engine.Clock
+	wall, mono int64 // ms
+}
+
+// Now implements engine.Clock.
+func (c *clock) Now() (int64, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.system == nil {
+		c.system = engine.SystemClock()
+	}
+	wall, mono := c.system.Now()
+	return wall + c.wall, mono + time.Duration(c.mono)*time.Millisecond
+}
+
+func (c *clock) shift(o order) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall += o.Wall
+	c.mono += o.Mono
+}
