@@ -156,6 +156,9 @@ func (a *app) add(st store.Store, k store.Key, text string) (store.Row, bool) {
 	if added[0].Outcome != store.Inserted && added[0].Outcome != store.Same {
 		return store.Row{}, false
 	}
+	if added[0].Outcome == store.Inserted {
+		delete(s.uncertain, c.name) // that was another row
+	}
 	if added[0].Outcome == store.Inserted && (s.accepted || s.limbo) { // its first row is gone: confirmed, or removed by the app
 		s.stepped, s.cancelled = true, false
 		s.copies = s.copies || c.w.forgets()

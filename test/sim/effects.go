@@ -32,12 +32,15 @@ func (c *client) run(effects []session.Effect) session.Input {
 		case session.Write:
 			c.write(e)
 		case session.Dial:
+			c.w.say(c.name, "dials %d", e.Conn)
 			c.w.dial(c, e.Conn)
 		case session.Close:
+			c.w.say(c.name, "closes %d", e.Conn)
 			if l := c.links[e.Conn]; l != nil {
 				l.close()
 			}
 		case session.AskToken:
+			c.w.say(c.name, "asks for a token")
 			c.askToken()
 		case session.Wake:
 			c.wake(e.At)

@@ -68,7 +68,9 @@ func (l *link) tell(in session.Input) {
 func (l *link) lose(err error) {
 	l.tell(session.Lost{Conn: l.n, Written: l.written, Err: err})
 	l.clientOpen = false
-	delete(l.c.links, l.n)
+	if l.c.links[l.n] == l { // a later process may have a connection of that number
+		delete(l.c.links, l.n)
+	}
 }
 
 // close is the client's own wish. What it has handed to the network still arrives; then the server learns of the end.

@@ -23,8 +23,8 @@ var (
 // tell prints what a run came to.
 func tell(t *testing.T, w *World) {
 	t.Helper()
-	t.Errorf("seed %d:\n  %s\nthe last steps:\n%s\nagain: make replay SEED=%d", w.Seed, strings.Join(w.Faults(), "\n  "),
-		strings.Join(w.trace.last(), "\n"), w.Seed)
+	t.Errorf("seed %d:\n  %s\nthe last steps:\n%s\ntrace %016x; again: make replay SEED=%d", w.Seed, strings.Join(w.Faults(), "\n  "),
+		strings.Join(w.trace.last(), "\n"), w.trace.sum, w.Seed)
 }
 
 // TestSeeds runs many histories, as many at once as there are processors, each by itself.
