@@ -55,7 +55,7 @@ Exit status: 0 told · 2 dedupe.tsv, events.tsv or opening.tsv is unreadable · 
 		},
 	}
 	cmd.Flags().StringVar(&dir, "in", "", "folder with policy.tsv, dedupe.tsv, events.tsv and perhaps opening.tsv")
-	cmd.Flags().Int64SliceVar(&windows, "window", settlement.UsualWindows, "windows to try, in seconds; the configured one is always among them")
+	cmd.Flags().Int64SliceVar(&windows, "window", settlement.UsualWindows, "windows to try, `S,S…`, in seconds; the configured one is always among them")
 	cmd.Flags().StringVar(&memory, "memory", "512MiB", "memory to keep within")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the advice as JSON")
 	return cmd

@@ -7,7 +7,15 @@ import (
 )
 
 func newConfig() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Check or print the server's configuration"}
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check or print the server's configuration",
+		Long: `Check or print the server's configuration: defaults, file, environment and flags together.
+
+Exit status: 0 it is right, 3 it is wrong, 64 wrong usage.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	cmd.AddCommand(
 		configCommand("check", "Tell all that is wrong with the configuration; exit status 3 if anything is", func(cmd *cobra.Command, _ string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "the configuration is right")

@@ -23,6 +23,8 @@ func newOutbox() *cobra.Command {
 		Long: `Look into the outbox of a client's store, also while another process sends from it.
 
 Exit status: 0 done, 1 there is no such row or its state forbids it, 64 wrong usage, 70 the store can't be read.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&k.file, "store", "", "the client's store")
 	cmd.PersistentFlags().StringVar(&k.key, "store-key", "", "a file with 64 hex digits: the key with which bodies are encrypted")
