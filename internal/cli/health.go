@@ -42,6 +42,7 @@ func newHealth() *cobra.Command {
 }
 
 func runHealth(in, report string, stdout, stderr io.Writer) error {
+	ignoreWriteSignals()
 	verdict, err := audit.Health(in, report)
 	if err == nil {
 		tellRows(stderr, verdict)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -71,6 +72,7 @@ func runSettle(cmd *cobra.Command, f settleFlags) error {
 	guardProcess(memory)
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends a run that a read holds up: a pipe, a disk that went away
 	skipped := bufio.NewWriter(cmd.ErrOrStderr())
 	result, err := settlement.Run(ctx, settlement.Options{
 		Paths:  f.Paths,
@@ -115,7 +117,7 @@ func settleFailed(cmd *cobra.Command, asJSON bool, err error) error {
 // the collector to the run's memory.
 func guardProcess(memory int64) {
 	debug.SetTraceback("crash")
-	ignoreFileSizeSignal()
+	ignoreWriteSignals()
 	const runtimeShare = 24 << 20 // stacks, code, what the collector itself needs
 	debug.SetMemoryLimit(max(memory-runtimeShare, memory/2))
 }

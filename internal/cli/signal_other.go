@@ -2,4 +2,4 @@
 
 package cli
 
-func ignoreFileSizeSignal() {}
+func ignoreWriteSignals() {}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"hapax/internal/settle"
 )
@@ -28,18 +29,14 @@ func openInputs(dir string, skipped func(line int64, why string)) (*inputs, erro
 	}
 	in := &inputs{policy: policy, registry: newRegistry()}
 	if err := in.readDedupe(filepath.Join(dir, DedupeFile), skipped); err != nil {
-		return nil, unreadable(DedupeFile, rootCause(err))
+		return nil, inputFault(DedupeFile, err)
 	}
 	if err := in.openEvents(filepath.Join(dir, EventsFile)); err != nil {
-		return nil, unreadable(EventsFile, rootCause(err))
+		return nil, inputFault(EventsFile, err)
 	}
 	if err := in.readOpening(filepath.Join(dir, OpeningFile)); err != nil {
 		in.events.Close()
-		var fault *Fault
-		if !errors.As(err, &fault) {
-			err = unreadable(OpeningFile, rootCause(err))
-		}
-		return nil, err
+		return nil, inputFault(OpeningFile, err)
 	}
 	in.registry.loaded()
 	return in, nil
@@ -61,7 +58,7 @@ func (in *inputs) openEvents(path string) error {
 	}
 	info, err := file.Stat()
 	if err == nil && info.IsDir() {
-		err = errors.New("is a folder")
+		err = syscall.EISDIR
 	}
 	if err != nil {
 		file.Close()
@@ -83,6 +80,30 @@ func (in *inputs) readOpening(path string) error {
 	defer file.Close()
 	in.opening, err = readOpening(file, in.registry.keys)
 	return err
+}
+
+// inputFault sorts what went wrong with a fact: a file that isn't there, isn't ours to read or is no file is
+// unreadable; any other failure of reading is the machine's (docs/adr/0008-a-failing-disk-is-the-machine.md).
+func inputFault(file string, err error) error {
+	var fault *Fault
+	switch {
+	case errors.As(err, &fault):
+		return err
+	case blamesFile(err):
+		return unreadable(file, rootCause(err))
+	}
+	return fmt.Errorf("reading %s: %w", file, rootCause(err))
+}
+
+func blamesFile(err error) bool {
+	for _, cause := range []error{
+		fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG,
+	} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
 }
 
 // rootCause leaves out the path that the system's errors repeat.

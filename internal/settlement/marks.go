@@ -90,7 +90,8 @@ func brokenOpening(number int64, why reason) error {
 	return unreadable(OpeningFile, lineError(number, "broken: "+why.String()))
 }
 
-// writeClosing writes the marks as rows of an opening.tsv, sorted as bytes.
+// writeClosing writes the marks as rows of an opening.tsv, sorted as bytes. Where the first tenant's name begins with
+// U+FEFF, a byte-order mark goes before it: the reader drops one, and it must not be the name's.
 func (m *marks) writeClosing(w *bufio.Writer, keys *keys) error {
 	order := make([]uint32, 0, len(m.flags))
 	for key, flags := range m.flags {
@@ -106,6 +107,11 @@ func (m *marks) writeClosing(w *bufio.Writer, keys *keys) error {
 		}
 		return strings.Compare(nameOf(ra), nameOf(rb))
 	})
+	if len(order) > 0 && strings.HasPrefix(keys.pairs.list[pairOf(keys.record(order[0]))].text, string(byteOrderMark)) {
+		if _, err := w.Write(byteOrderMark); err != nil {
+			return err
+		}
+	}
 	var row []byte
 	var book settle.KeyBook
 	for _, key := range order {

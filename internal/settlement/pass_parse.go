@@ -62,7 +62,7 @@ func (in *inputs) readChunks(ctx context.Context, r reading, chunks chan<- chunk
 			return nil
 		}
 		if err != nil {
-			return unreadable(EventsFile, rootCause(err))
+			return inputFault(EventsFile, err)
 		}
 		if done += int64(len(data)); r.progress != nil {
 			r.progress(min(done, in.size), in.size)

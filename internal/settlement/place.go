@@ -14,8 +14,14 @@ import (
 // yesterday's figures as today's.
 const stale = ".stale"
 
-// setAside renames the outputs of an earlier run and syncs their folders. An older stale file is replaced.
+// setAside renames the outputs of an earlier run and syncs their folders. An older stale file is replaced. A folder in
+// an output's place isn't an earlier output: nothing is moved then.
 func setAside(paths ...string) error {
+	for _, path := range paths {
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			return fmt.Errorf("%s: an output can't take the place of a folder", path)
+		}
+	}
 	folders := map[string]bool{}
 	for _, path := range paths {
 		err := os.Rename(path, path+stale)

@@ -1,6 +1,7 @@
 package settlement
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -19,7 +20,7 @@ const (
 func readPolicy(path string) (settle.Policy, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return settle.Policy{}, contractFault("%s: %v", PolicyFile, rootCause(err))
+		return settle.Policy{}, policyFault(err)
 	}
 	defer file.Close()
 	return parsePolicy(file)
@@ -47,10 +48,7 @@ func parsePolicy(file io.Reader) (settle.Policy, error) {
 		return setPolicy(&policy, number, key, c[1])
 	})
 	if err != nil {
-		if Status(err) != int(Contract) {
-			err = contractFault("%s: %v", PolicyFile, rootCause(err))
-		}
-		return settle.Policy{}, err
+		return settle.Policy{}, policyFault(err)
 	}
 	for _, key := range []string{"BLOCK_WINDOW_S", "SCOPE_STRICT", "LRU_MIN_HITS"} {
 		if !seen[key] {
@@ -58,6 +56,17 @@ func parsePolicy(file io.Reader) (settle.Policy, error) {
 		}
 	}
 	return policy, nil
+}
+
+// policyFault: an unreadable policy is a contract error, a failing disk is the machine's.
+func policyFault(err error) error {
+	if Status(err) == int(Contract) {
+		return err
+	}
+	if blamesFile(err) {
+		return contractFault("%s: %v", PolicyFile, rootCause(err))
+	}
+	return fmt.Errorf("reading %s: %w", PolicyFile, rootCause(err))
 }
 
 func setPolicy(policy *settle.Policy, number int64, key string, text []byte) error {

@@ -66,14 +66,14 @@ func (q *inquiry) run(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	if err := q.readRegistrations(filepath.Join(dir, DedupeFile)); err != nil {
-		return unreadable(DedupeFile, rootCause(err))
+		return inputFault(DedupeFile, err)
 	}
 	if err := q.readEvents(ctx, filepath.Join(dir, EventsFile)); err != nil {
-		return unreadable(EventsFile, rootCause(err))
+		return inputFault(EventsFile, err)
 	}
 	opened := &inputs{registry: q.registry}
 	if err := opened.readOpening(filepath.Join(dir, OpeningFile)); err != nil {
-		return err
+		return inputFault(OpeningFile, err)
 	}
 	q.open(opened.opening)
 	q.judge()
