@@ -89,7 +89,7 @@ func (s *server) listenSocket() error {
 	}
 	l, err := admin.ListenSocket(s.config.Data)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrConfig, err) // a path too long for a socket, most likely
 	}
 	s.listeners = append(s.listeners, l)
 	s.socket = s.newServer(admin.SocketHandler(checkpoint))

@@ -155,6 +155,9 @@ func TestWhatTheStartRefuses(t *testing.T) {
 		"a key file that isn't":    func(c *config.Config) { c.Auth.KeyFile = filepath.Join(t.TempDir(), "absent") },
 		"a key set that isn't":     func(c *config.Config) { c.Auth.JWKSFile = filepath.Join(t.TempDir(), "absent") },
 		"a certificate that isn't": func(c *config.Config) { c.TLS.Cert, c.TLS.Key = "absent.pem", "absent.pem" },
+		"a folder too deep for the admin socket": func(c *config.Config) {
+			c.Store, c.Data = "pebble", filepath.Join(t.TempDir(), strings.Repeat("d", 200))
+		},
 	} {
 		if err := run(change); !errors.Is(err, serve.ErrConfig) {
 			t.Errorf("%s: %v", name, err)
