@@ -185,8 +185,8 @@ func (a *app) retry(k store.Key) {
 	c.w.seen["retry of a row "+before.State.String()]++
 	if before.State == store.Uncertain {
 		s.copies = true
-		delete(s.uncertain, c.name)
 	}
+	delete(s.uncertain, c.name)
 	c.put(session.RowIs{Row: r})
 }
 
