@@ -63,6 +63,9 @@ func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
 	if c.Store == "memory" {
 		return memory.New(), nil
 	}
+	if err := checkFolder(c.Data); err != nil {
+		return nil, err
+	}
 	st, err := pebble.Open(c.Data, pebble.Options{Logger: log})
 	if err != nil {
 		return nil, err // not st: a nil *Store in an interface is no nil

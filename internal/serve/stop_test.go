@@ -149,7 +149,12 @@ func TestWhatTheStartRefuses(t *testing.T) {
 	if err := run(func(c *config.Config) { c.Data = newer }); !errors.Is(err, store.ErrNewer) {
 		t.Errorf("a folder of a newer version: %v", err)
 	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "thesis.txt"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*config.Config){
+		"a folder of other files":  func(c *config.Config) { c.Data = other },
 		"an address in use":        func(c *config.Config) { c.Listen = r.at.Clients },
 		"an admin address in use":  func(c *config.Config) { c.Admin.Listen = r.at.Clients },
 		"a key file that isn't":    func(c *config.Config) { c.Auth.KeyFile = filepath.Join(t.TempDir(), "absent") },
@@ -162,6 +167,9 @@ func TestWhatTheStartRefuses(t *testing.T) {
 		if err := run(change); !errors.Is(err, serve.ErrConfig) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if left, err := os.ReadDir(other); err != nil || len(left) != 1 {
+		t.Errorf("the folder of other files now holds %v, %v", left, err)
 	}
 }
 
