@@ -108,6 +108,16 @@ var sdkCalls = map[string]sdkCall{
 		}
 		return rows, nil
 	},
+	"keys": func(a *sdk, ctx context.Context, _ call) (any, error) {
+		var keys []client.Key
+		for r, err := range a.c.Outbox(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, r.Key)
+		}
+		return keys, nil
+	},
 	// messages are those that an app reads in the order in which they came; view is the room by seq.
 	"messages": func(a *sdk, ctx context.Context, c call) (any, error) {
 		rows, err := a.c.Messages(ctx, c.Room, 0, 10_000)

@@ -196,6 +196,24 @@ func init() {
 		}
 		return r.vars.match(s.Expect, plain(len(list)))
 	}
+	// count tells how many of a list's elements are like Frame.
+	controlWords["count"] = func(r *run, s *Step) error {
+		v, err := r.vars.resolve(s.Value)
+		if err != nil {
+			return err
+		}
+		n := 0
+		list, ok := v.([]any)
+		if !ok {
+			return fmt.Errorf("%s is not a list", show(v))
+		}
+		for _, e := range list {
+			if maps.Clone(r.vars).match(s.Frame, e) == nil {
+				n++
+			}
+		}
+		return r.vars.match(s.Expect, plain(n))
+	}
 	controlWords["await"] = func(r *run, s *Step) error {
 		c := r.later[s.Name]
 		if c == nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"hapax/client/session"
+	"hapax/client/store"
 	"hapax/client/store/memory"
 )
 
@@ -116,7 +117,7 @@ var storeWords = map[string]word{
 		sum := sha256.Sum256(raw)
 		return r.vars.match(s.Expect, hex.EncodeToString(sum[:]))
 	},
-	// store.old puts a file of an earlier version in place, and notes what it holds.
+	// store.old puts a file of an earlier version in place, and notes the keys of its rows.
 	"store.old": func(r *run, s *Step) error {
 		path, _ := r.stores.place(s.Name)
 		const old = "../../client/store/sqlite/testdata/v1/"
@@ -127,11 +128,15 @@ var storeWords = map[string]word{
 		if err != nil {
 			return err
 		}
-		var held any
-		if err := decode(raw, &held); err != nil {
+		var held struct{ Rows []struct{ store.Key } }
+		if err := json.Unmarshal(raw, &held); err != nil {
 			return err
 		}
-		return r.vars.match(s.Expect, held)
+		keys := []store.Key{}
+		for _, row := range held.Rows {
+			keys = append(keys, row.Key)
+		}
+		return r.vars.match(s.Expect, plain(keys))
 	},
 	// store.mark notes or compares the high-water mark of a medium's own device, as 32 hex digits.
 	"store.mark": func(r *run, s *Step) error {
