@@ -42,7 +42,7 @@ func (s *server) listen() (a Addresses, err error) {
 	mux.Handle("GET /v1/ws", s.ws)
 	mux.Handle("/", s.http)
 	s.clients = s.newServer(mux)
-	s.clients.ConnState = bounded(s.config.Limits.Connections + s.config.Limits.Requests)
+	s.clients.ConnState = bounded(s.files.requests)
 	s.serve(s.clients, clients)
 	return a, nil
 }

@@ -29,6 +29,11 @@ func (s *server) open(ctx context.Context) (err error) {
 	if s.host.Clock == nil {
 		s.host.Clock = engine.SystemClock()
 	}
+	s.files = shareDescriptors(descriptorLimit(), s.config.Limits)
+	if s.files.sockets < s.config.Limits.Connections {
+		s.log.Warn("this process may open too few files for the configured connections; raise the limit (ulimit -n)",
+			"files", descriptorLimit(), "connections", s.files.sockets, "configured", s.config.Limits.Connections)
+	}
 	if s.store, err = openStore(s.config, s.log); err != nil {
 		return err
 	}
@@ -46,7 +51,7 @@ func (s *server) open(ctx context.Context) (err error) {
 		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Clock: s.host.Clock, Protocol: limits,
 		RetentionMs: s.config.Retention.Results.Milliseconds(), Origins: s.config.Origins, Dev: s.config.DevMode(),
 		Limits: ws.Limits{
-			Connections: l.Connections, ConnectionsPerSecond: l.ConnectionsPerSecond, ConnectionsBurst: l.ConnectionsBurst,
+			Connections: s.files.sockets, ConnectionsPerSecond: l.ConnectionsPerSecond, ConnectionsBurst: l.ConnectionsBurst,
 			Subscriptions: l.Subscriptions, InFlight: l.InFlight, Outbound: l.Outbound,
 			Hello: t.Hello, Idle: t.Idle, Write: t.Write, Spread: s.config.Drain.Spread,
 		},
@@ -66,7 +71,7 @@ func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
 	if err := checkFolder(c.Data); err != nil {
 		return nil, err
 	}
-	st, err := pebble.Open(c.Data, pebble.Options{Logger: log})
+	st, err := pebble.Open(c.Data, pebble.Options{Logger: log, OpenFiles: shareDescriptors(descriptorLimit(), c.Limits).store})
 	if err != nil {
 		return nil, err // not st: a nil *Store in an interface is no nil
 	}

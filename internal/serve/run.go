@@ -57,6 +57,7 @@ type server struct {
 	log     *slog.Logger
 	metrics *telemetry.Metrics
 	health  admin.Health
+	files   descriptors
 
 	store   store.Store
 	bus     fanout.Bus

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package serve
+
+func descriptorLimit() int { return 0 }
