@@ -99,7 +99,7 @@ func (r *reader) readCommand(c *Command) {
 		case fBefore:
 			r.int(f, &c.Before)
 		default:
-			r.skip()
+			r.passOver()
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (r *reader) readWelcomeMember(f field, e *Event) {
 	case fMessage:
 		r.string(f, &e.Text)
 	default:
-		r.skip()
+		r.passOver()
 	}
 }
 
@@ -173,7 +173,7 @@ func (r *reader) rows(f field, e *Event) {
 // row reads one row, and says what is wrong with it.
 func (r *reader) row() (m Message, why string) {
 	if r.peek() != '{' {
-		r.skip()
+		r.passOver()
 		return m, "must be an object"
 	}
 	outer := r.enter()
@@ -184,7 +184,7 @@ func (r *reader) row() (m Message, why string) {
 			break
 		}
 		if !r.readRowMember(f, &m) {
-			r.skip()
+			r.passOver()
 		}
 	}
 	if problem := r.check(rowShape); problem != nil {

@@ -128,7 +128,7 @@ func (r *reader) readProblem(e *Event) {
 		case fMessageID:
 			r.string(f, &e.MessageID)
 		default:
-			r.skip()
+			r.passOver()
 		}
 	}
 }

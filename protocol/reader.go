@@ -48,8 +48,8 @@ func (r *reader) member() (f field, ok bool) {
 	return f, true
 }
 
-// skip reads a value only to see that it is well-formed.
-func (r *reader) skip() {
+// passOver reads a value only to see that it is well-formed.
+func (r *reader) passOver() {
 	release(r.form())
 }
 
@@ -74,7 +74,7 @@ func release(b *[]byte) {
 
 func (r *reader) mismatch(f field) {
 	r.wrong |= 1 << f
-	r.skip()
+	r.passOver()
 }
 
 func (r *reader) string(f field, dst *string) {
@@ -143,7 +143,7 @@ func (r *reader) small(f field, read func(name string) bool) {
 		}
 		names[name] = struct{}{}
 		if !r.failed() && !read(name) {
-			r.skip()
+			r.passOver()
 		}
 		if r.wrong != 0 && bad == "" {
 			bad = name
