@@ -19,7 +19,7 @@ build: ## build ./hapax
 	$(GO) build -o hapax ./cmd/hapax
 
 .PHONY: test
-test: lint unit race wasm mutate ## everything that must be green, as CI runs it
+test: lint unit race wasm mutate agree ## everything that must be green, as CI runs it
 
 .PHONY: lint
 lint: ## formatting, vet, staticcheck, the rules of the house
@@ -45,6 +45,10 @@ wasm: ## the client's id vectors on js/wasm under Node
 .PHONY: mutate
 mutate: ## put faults into the settlement and the audit; each must be caught by the test named for it
 	$(GO) run ./test/mutate
+
+.PHONY: agree
+agree: ## hold settlement, audit and probe against each other on 20,000 random scenarios
+	$(GO) test -count=1 -timeout 15m -run TestThreeReadingsAgree ./test/agree -scenarios 20000 -seed 1000
 
 .PHONY: bench-settle
 bench-settle: ## settle 20 million events against SQLite and against sort with awk, equal figures required

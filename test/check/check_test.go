@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -95,5 +96,42 @@ func TestLinearizable(t *testing.T) {
 		if (len(faults) == 0) != cases[i].ok {
 			t.Errorf("%s: faults %q, want ok %v", cases[i].name, faults, cases[i].ok)
 		}
+	}
+}
+
+// TestExplainedAgreesWithPorcupine draws small histories, honest ones and ones with an answer changed, and wants one verdict of both.
+func TestExplainedAgreesWithPorcupine(t *testing.T) {
+	verdicts := map[bool]int{}
+	for seed := range uint64(4000) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		rows := log[:random.IntN(len(log)+1)]
+		var ops []Op
+		for i := range 1 + random.IntN(6) {
+			call := random.Int64N(10)
+			op := Op{Client: i, Room: "r", Kind: Kind(random.IntN(5)), Call: call, Return: call + random.Int64N(6)}
+			if op.Kind == Read {
+				op.Seq = random.Int64N(int64(len(rows) + 1))
+			} else {
+				r := log[random.IntN(len(log))]
+				op.Actor, op.ID, op.Seq = r.Actor, r.ID, r.Seq
+			}
+			ops = append(ops, op)
+		}
+		// Rows that nobody sent are no matter of order: both judges get a sender for each.
+		for i, r := range rows {
+			ops = append(ops, Op{Client: 10 + i, Room: "r", Kind: Unknown, Actor: r.Actor, ID: r.ID, Call: random.Int64N(6)})
+		}
+		logs := map[string][]Row{"r": rows}
+		slow, fast := Linearizable(logs, ops, 10*time.Second), Explained(logs, ops)
+		if (len(slow) == 0) != (len(fast) == 0) {
+			t.Fatalf("seed %d: porcupine says %q, Explained %q\n%+v", seed, slow, fast, ops)
+		}
+		verdicts[len(slow) == 0]++
+		if short, few := Prefix(logs, ops, 2); len(fast) == 0 && len(Linearizable(short, few, 10*time.Second)) > 0 {
+			t.Fatalf("seed %d: explained, but not its prefix\n%+v", seed, ops)
+		}
+	}
+	if verdicts[true] < 200 || verdicts[false] < 200 {
+		t.Errorf("the histories are one-sided: %v", verdicts)
 	}
 }

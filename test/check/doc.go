@@ -3,5 +3,5 @@
 // command-line tests all use the same eyes.
 //
 // Log, Acks and View are plain invariants that name each fault. Linearizable asks porcupine whether one order of all
-// operations explains every answer, with real time respected.
+// operations explains every answer, with real time respected; Explained decides the same for histories of any length.
 package check
