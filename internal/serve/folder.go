@@ -1,9 +1,7 @@
 package serve
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -16,11 +14,8 @@ import (
 // empty, and look healthy. A folder that holds a store, or what is left of one, or only the dev key, is the store's to judge.
 func checkFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return fmt.Errorf("%w: data folder: %w", ErrConfig, err)
+		return nil // not there yet, or the store says what is wrong with it
 	}
 	ours := []string{"format", "db", "lock", "incomplete"}
 	besides := []string{auth.LocalKeyFile, admin.SocketName, "lost+found"}
