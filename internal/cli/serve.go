@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"hapax/internal/config"
 	"hapax/internal/serve"
@@ -69,8 +68,8 @@ func loadConfig(cmd *cobra.Command, file string) (config.Config, error) {
 
 // greet tells people on a terminal where to connect. Programs read it from the log.
 func greet(out io.Writer, a serve.Addresses, data string) {
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if err := serve.Greeting(f, a, data); err != nil {
+	if isTerminal(out) {
+		if err := serve.Greeting(out, a, data); err != nil {
 			slog.Debug("the terminal can't be written", "error", err)
 		}
 	}
