@@ -19,7 +19,7 @@ build: ## build ./hapax
 	$(GO) build -o hapax ./cmd/hapax
 
 .PHONY: test
-test: lint unit race wasm mutate agree ## everything that must be green, as CI runs it
+test: lint unit race wasm web mutate agree ## everything that must be green, as CI runs it
 
 .PHONY: lint
 lint: ## formatting, vet, staticcheck, the rules of the house
@@ -41,6 +41,11 @@ race: ## the tests of concurrent packages under the race detector
 wasm: ## the client's id vectors on js/wasm under Node
 	GOOS=js GOARCH=wasm $(GO) vet ./client/...
 	GOOS=js GOARCH=wasm $(GO) test -exec "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec" ./client/ids/...
+
+.PHONY: web
+web: ## the browser SDK: types, lint, tests, size, generated files fresh (needs Node 20)
+	cd web && npm ci --ignore-scripts --no-fund --no-audit
+	cd web && npm run check
 
 .PHONY: mutate
 mutate: ## put faults into the settlement and the audit; each must be caught by the test named for it

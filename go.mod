@@ -84,3 +84,5 @@ require (
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
+
+ignore node_modules

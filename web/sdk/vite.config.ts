@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+// The library is one ES module; what it depends on stays outside, for the app's own bundler to share.
+export default defineConfig({
+  build: {
+    lib: { entry: { index: "src/index.ts" }, formats: ["es"] },
+    target: "es2022",
+    minify: false,
+    sourcemap: true,
+    rolldownOptions: { external: [/^@noble\//, "idb"] },
+  },
+  test: {
+    include: ["test/**/*.test.ts"],
+    environment: "node",
+    typecheck: { enabled: false },
+  },
+});
