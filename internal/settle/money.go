@@ -71,6 +71,14 @@ func (s *Sum) add(high, low uint64, fraction uint32) {
 	s.high, _ = bits.Add64(s.high, high, carry)
 }
 
+// Parts returns the sum as integers, for a store: whole units as high·2^64 + low, and hundred-millionths.
+func (s *Sum) Parts() (high, low uint64, fraction uint32) { return s.high, s.low, s.fraction }
+
+// SumOf is the sum of those parts. ok is false for a fraction that no sum has.
+func SumOf(high, low uint64, fraction uint32) (s Sum, ok bool) {
+	return Sum{high, low, fraction}, fraction < unitsPerWhole
+}
+
 // String is the one canonical text of a sum: as many decimals as it needs, at least two. That equals the
 // contract's "decimals of the most precise amount, trailing zeros dropped, then padded to two".
 func (s *Sum) String() string { return string(s.Append(nil)) }

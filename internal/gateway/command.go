@@ -1,0 +1,180 @@
+package gateway
+
+import "hapax/internal/settle"
+
+// Command is what Take carries out: a Delivered event, a change of the registry, a step of the outbox, or a note.
+type Command interface{ command() }
+
+// Event is one verified and well-formed delivery.
+type Event struct {
+	Name
+	ID     string       // opaque, fresh, 1 to 64 bytes
+	Scope  settle.Scope // ScopeNone: the source's word for the key stands
+	Named  bool         // the delivery names its time
+	SeenAt int64        // Unix seconds, where Named
+	Amount string       // as it came, "" where it is absent; cut to MaxAmountText
+	// AmountOK is false where Amount is no amount by the contract, or the currency is none.
+	AmountOK    bool
+	Value       settle.Amount // where AmountOK
+	Currency    string        // three letters A–Z
+	State       settle.State  // what the source says
+	Fingerprint Hash          // of what a repeat is compared by
+	Digest      Hash          // SHA-256 of the body's bytes
+	Strict      bool          // a repeat of another fingerprint is a mismatch (on_mismatch: reject)
+	Body        *Body
+}
+
+// MaxAmountText bounds what is kept of an amount's text: the export's bound (docs/spec/gateway.md, The log and the books), plus one to tell.
+const MaxAmountText = 65
+
+// MaxAheadS is how far a named time may lie ahead of the server, in seconds.
+const MaxAheadS = 300
+
+// Register makes or changes the registration of a key.
+type Register struct {
+	Name
+	Scope       settle.Scope // never ScopeNone
+	WindowS     int64        // 0: the source's
+	LRUCapacity int64
+	By          string // who or what did so: "file", "open", or an actor
+}
+
+// Unregister removes the registration of a key that has no event.
+type Unregister struct {
+	Name
+	By string
+}
+
+// SetSource makes the settings of a source stand. Equal ones change nothing.
+type SetSource struct {
+	Tenant, Source string
+	Settings       Settings
+}
+
+// SetPolicy fixes the policy of a new log. An equal one changes nothing.
+type SetPolicy struct{ Policy settle.Policy }
+
+// Attempt notes a try before its request leaves.
+type Attempt struct {
+	Number     int64
+	IntervalMs int64 // until the next one, should this one fail
+}
+
+// Untried takes an Attempt back whose request never left.
+type Untried struct {
+	Number     int64
+	IntervalMs int64 // as it was before
+	LastMs     int64
+}
+
+// Failed notes why a try failed; the row waits for the next one. RetryAtMs, where later than the schedule's time, is when the
+// destination wants it.
+type Failed struct {
+	Number    int64
+	Reason    string
+	RetryAtMs int64
+}
+
+// Settled is the end of a delivery: the destination took it, or it becomes a dead letter.
+type Settled struct {
+	Number int64
+	OK     bool
+	Reason string // of a dead letter
+}
+
+// Replay sends a dead letter again, its tries counted anew. Key names the request: the same one again does nothing.
+type Replay struct {
+	Tenant string
+	ID     string
+	Key    uint64
+	By     string
+}
+
+// Discard gives a dead letter up.
+type Discard struct {
+	Tenant string
+	ID     string
+	By     string
+}
+
+// Proven notes the result of a full proof. It is no record: a proof speaks of the log, and isn't part of it.
+type Proven struct{ Proof Proof }
+
+func (*Event) command()      {}
+func (*Register) command()   {}
+func (*Unregister) command() {}
+func (*SetSource) command()  {}
+func (*SetPolicy) command()  {}
+func (*Attempt) command()    {}
+func (*Untried) command()    {}
+func (*Failed) command()     {}
+func (*Settled) command()    {}
+func (*Replay) command()     {}
+func (*Discard) command()    {}
+func (*Proven) command()     {}
+
+// Kind says what became of a command.
+type Kind uint8
+
+// The kinds of outcomes.
+const (
+	Done     Kind = iota + 1 // carried out; of an event: see Decision
+	Same                     // nothing to do: it stands already, or was done by an earlier request
+	Ahead                    // the event names a time too far ahead; refused, nothing stored
+	NoSource                 // the source has no settings; refused, nothing stored
+	NoKey                    // the key isn't registered
+	HasEvent                 // the key has an event: its registration stays
+	Fixed                    // the policy, or the number of parts of a source's keys, is another one and can't change
+	NoRow                    // there is no such outbox row
+	NotDead                  // the event is no dead letter
+)
+
+// Decision of an event; a mismatch is a decision of the gateway alone.
+type Decision uint8
+
+// The decisions. Their numbers are their places in DecisionNames.
+const (
+	UnknownKey Decision = iota
+	BadAmount
+	Mismatch
+	DuplicatePending
+	DuplicateDone
+	Accept
+)
+
+var decisionNames = [...]string{"unknown_key", "bad_amount", "mismatch", "duplicate_pending", "duplicate_done", "accept"}
+
+func (d Decision) String() string { return decisionNames[d] }
+
+// ParseDecision reads the name of a decision.
+func ParseDecision(name string) (Decision, bool) {
+	for d, n := range decisionNames {
+		if n == name {
+			return Decision(d), true
+		}
+	}
+	return 0, false
+}
+
+// Deduped reports whether the event repeats an accepted one.
+func (d Decision) Deduped() bool { return d == DuplicatePending || d == DuplicateDone }
+
+// Rejected reports whether the event takes no part in its key's history.
+func (d Decision) Rejected() bool { return d <= Mismatch }
+
+// Outcome is what became of a command. The fields below Kind are of an event with Kind Done; Number also of others that left a record.
+type Outcome struct {
+	Kind       Kind
+	Number     int64 // of the record, 0 where none was written
+	Decision   Decision
+	ID         string
+	SeenAt     int64  // Unix seconds as judged
+	Raised     bool   // the time was before the predecessor's and was raised to it
+	WindowS    int64  // in force; 0 for unknown_key and bad_amount
+	GapS       int64  // to the predecessor, where there is one
+	Repeats    int64  // of a dedupe or a mismatch: repeats of the root before it
+	RootNumber int64  // of a dedupe or a mismatch: the accepted event that it repeats
+	RootID     string // likewise
+	Differs    bool   // its content differs from the root's
+	Currencies bool   // a mismatch because the predecessor within the window is in another currency
+}

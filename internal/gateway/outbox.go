@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"slices"
+)
+
+// maxReplays bounds the remembered keys of replay requests; a transport repeats the last one or two.
+const maxReplays = 16
+
+// queue puts a delivery into the outbox: due now, or held where an earlier event of its key is still to be sent.
+func queue(r Rows, now int64, k *Key, d Delivery) {
+	d.State, d.Since, d.Due = Waiting, now, now
+	if k.Waiting > 0 {
+		d.Due = Held
+	}
+	k.Waiting++
+	r.PutDelivery(d)
+}
+
+// hasten makes the root of a repeated event due at once; a dead one gets another try (docs/spec/gateway.md, The log and the books).
+func hasten(r Rows, now int64, k *Key, n Name) error {
+	if !k.Root.Forwarded || k.Root.Delivered {
+		return nil
+	}
+	d, err := r.Delivery(k.Root.Number)
+	if err != nil || d == nil {
+		return err // discarded: given up by a person
+	}
+	if d.State == Dead {
+		write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, By: "duplicate"})
+		again(k, d, now)
+		return nil
+	}
+	if d.Due != Held {
+		d.Due = min(d.Due, now)
+	}
+	return nil
+}
+
+// again puts a dead letter back behind what waits of its key.
+func again(k *Key, d *Delivery, now int64) {
+	d.State, d.Reason, d.Since, d.Due = Waiting, "", now, now
+	if k.Waiting > 0 {
+		d.Due = Held
+	}
+	k.Waiting++
+}
+
+// release makes the next event of a key due once the one before is done, dead or discarded.
+func release(r Rows, now int64, k *Key, n Name) error {
+	k.Waiting--
+	if k.Waiting == 0 {
+		return nil
+	}
+	next, err := r.NextHeld(n)
+	if err != nil || next == nil {
+		return err
+	}
+	next.Due = min(next.Due, now)
+	return nil
+}
+
+// takeTry carries out what the forwarder tells of one try. A row that is no longer waiting takes none of it: whoever
+// replayed or discarded it meanwhile was answered already.
+func takeTry(r Rows, now int64, c Command) (Outcome, error) {
+	number := triedOf(c)
+	d, err := r.Delivery(number)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if d == nil || d.State != Waiting {
+		return Outcome{Kind: NoRow}, nil
+	}
+	switch c := c.(type) {
+	case *Attempt:
+		d.Attempts++
+		d.Sends++
+		d.LastMs, d.IntervalMs, d.Due = now, c.IntervalMs, now+c.IntervalMs
+	case *Untried:
+		d.Attempts--
+		d.Sends--
+		d.LastMs, d.IntervalMs, d.Due = c.LastMs, c.IntervalMs, now
+	case *Failed:
+		d.Reason = c.Reason
+		d.Due = max(d.LastMs+d.IntervalMs, c.RetryAtMs)
+	case *Settled:
+		return settled(r, now, d, c)
+	}
+	return Outcome{Kind: Done}, nil
+}
+
+func triedOf(c Command) int64 {
+	switch c := c.(type) {
+	case *Attempt:
+		return c.Number
+	case *Untried:
+		return c.Number
+	case *Failed:
+		return c.Number
+	case *Settled:
+		return c.Number
+	}
+	return 0
+}
+
+func settled(r Rows, now int64, d *Delivery, c *Settled) (Outcome, error) {
+	k, err := r.Key(d.Name)
+	if err != nil {
+		return Outcome{}, err
+	}
+	rec := &DeliveryRecord{Event: d.Number, What: Delivered, Sends: d.Sends}
+	if !c.OK {
+		rec.What, rec.Reason = Died, c.Reason
+		d.State, d.Reason, d.Due = Dead, c.Reason, Held
+	} else {
+		if k.Root.Number == d.Number {
+			k.Root.Delivered = true
+		}
+		r.DropDelivery(d.Number)
+	}
+	n := write(r, now, rec)
+	return Outcome{Kind: Done, Number: n}, release(r, now, k, d.Name)
+}
+
+// dead finds a dead letter by its id, as its own tenant sees it. Of another tenant's it says the same as of none.
+func dead(r Rows, tenant, id string) (*Delivery, Kind, error) {
+	number, err := r.Number(id)
+	if err != nil || number == 0 {
+		return nil, NoRow, err
+	}
+	d, err := r.Delivery(number)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case d == nil || d.Name.Tenant != tenant:
+		return nil, NoRow, nil
+	case d.State != Dead:
+		return d, NotDead, nil
+	}
+	return d, Done, nil
+}
+
+func replay(r Rows, now int64, c *Replay) (Outcome, error) {
+	d, kind, err := dead(r, c.Tenant, c.ID)
+	if err != nil || kind == NoRow {
+		return Outcome{Kind: kind}, err
+	}
+	if slices.Contains(d.Replays, c.Key) {
+		return Outcome{Kind: Same}, nil
+	}
+	if kind != Done {
+		return Outcome{Kind: kind}, nil
+	}
+	k, err := r.Key(d.Name)
+	if err != nil {
+		return Outcome{}, err
+	}
+	d.Attempts, d.IntervalMs = 0, 0
+	d.Replays = append(d.Replays[max(0, len(d.Replays)-maxReplays+1):], c.Key)
+	again(k, d, now)
+	return Outcome{Kind: Done, Number: write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, By: c.By})}, nil
+}
+
+func discard(r Rows, now int64, c *Discard) (Outcome, error) {
+	d, kind, err := dead(r, c.Tenant, c.ID)
+	if err != nil || kind != Done {
+		return Outcome{Kind: kind}, err
+	}
+	n := write(r, now, &DeliveryRecord{Event: d.Number, What: Discarded, By: c.By})
+	r.DropDelivery(d.Number)
+	return Outcome{Kind: Done, Number: n}, nil
+}

@@ -1,0 +1,206 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"hapax/internal/settle"
+)
+
+// The bytes of a record (docs/log.md): fields one after the other, each its length as an unsigned varint and then its bytes. An
+// integer is 8 bytes, big-endian, two's complement. The first four fields are the same in all: the kind's name, the number, the hash
+// of the record before (32 zero bytes in the first one), and the moment of the commit in Unix ms. A record's hash is the SHA-256 of
+// its bytes.
+
+// Record is one entry of the log.
+type Record interface {
+	kind() string
+	fields(f *fields)
+}
+
+// The kinds.
+const (
+	KindPolicy     = "policy"
+	KindSource     = "source"
+	KindRegister   = "register"
+	KindUnregister = "unregister"
+	KindEvent      = "event"
+	KindDelivery   = "delivery"
+)
+
+// PolicyRecord fixes the policy. It is the first record of a log.
+type PolicyRecord struct{ settle.Policy }
+
+// SourceRecord changes what stands for a source's keys from the next number on.
+type SourceRecord struct {
+	Tenant, Source string
+	Settings
+}
+
+// RegisterRecord registers a key, or changes its registration, from the next number on.
+type RegisterRecord struct {
+	Name
+	Scope       settle.Scope
+	WindowS     int64
+	LRUCapacity int64
+	By          string
+}
+
+// UnregisterRecord removes the registration of a key that has no event.
+type UnregisterRecord struct {
+	Name
+	By string
+}
+
+// EventRecord is a decision, with all that it rests on.
+type EventRecord struct {
+	Name
+	ID       string
+	Decision Decision
+	Currency string
+	Amount   string // as it came, cut to MaxAmountText
+	AmountOK bool
+	Said     settle.Scope // as the event said
+	Scope    settle.Scope // as judged; none for unknown_key and bad_amount
+	State    settle.State // as the source said
+	Named    bool
+	NamedAt  int64 // Unix seconds, where Named
+	SeenAt   int64 // as judged
+	WindowS  int64 // in force; 0 for unknown_key and bad_amount
+
+	Prior            int64        // the key's event before, whatever its decision; 0: none
+	Predecessor      int64        // the event that it was measured against; 0: none
+	PredecessorState settle.State // the one that the predecessor was in at that moment
+	Root             int64        // the accepted event at the root of the predecessor's chain; 0: none
+	Forwarded        bool         // it went into the outbox
+
+	Fingerprint Hash
+	Digest      Hash // of the body's bytes
+	Strict      bool // a repeat of another fingerprint is a mismatch
+}
+
+// DeliveryRecord is the outcome of a forwarding.
+type DeliveryRecord struct {
+	Event  int64 // its number
+	What   string
+	Reason string // of a death
+	Sends  int64  // requests sent so far, where Delivered
+	By     string // who discarded or revived it
+}
+
+// What a DeliveryRecord tells.
+const (
+	Delivered = "delivered" // the destination answered 2xx
+	Died      = "dead"      // it became a dead letter
+	Discarded = "discarded" // a dead letter was given up
+	Revived   = "revived"   // a dead letter goes back to the outbox: a replay, or a duplicate by the upstream
+)
+
+// HashOf is the hash of a record's bytes.
+func HashOf(record []byte) Hash { return sha256.Sum256(record) }
+
+// AppendRecord appends the bytes of a record.
+func AppendRecord(dst []byte, number int64, before Hash, at int64, r Record) []byte {
+	f := fields{out: dst}
+	f.text(r.kind())
+	f.integer(number)
+	f.hash(before)
+	f.integer(at)
+	r.fields(&f)
+	return f.out
+}
+
+type fields struct{ out []byte }
+
+func (f *fields) text(s string) {
+	f.out = append(binary.AppendUvarint(f.out, uint64(len(s))), s...)
+}
+
+func (f *fields) integer(n int64) {
+	f.out = binary.BigEndian.AppendUint64(append(f.out, 8), uint64(n))
+}
+
+func (f *fields) hash(h Hash) { f.out = append(append(f.out, byte(len(h))), h[:]...) }
+
+func (f *fields) flag(b bool) {
+	n := int64(0)
+	if b {
+		n = 1
+	}
+	f.integer(n)
+}
+
+func (f *fields) name(n *Name) {
+	f.text(n.Tenant)
+	f.text(n.Source)
+	f.text(n.Key)
+}
+
+func (*PolicyRecord) kind() string     { return KindPolicy }
+func (*SourceRecord) kind() string     { return KindSource }
+func (*RegisterRecord) kind() string   { return KindRegister }
+func (*UnregisterRecord) kind() string { return KindUnregister }
+func (*EventRecord) kind() string      { return KindEvent }
+func (*DeliveryRecord) kind() string   { return KindDelivery }
+
+func (r *PolicyRecord) fields(f *fields) {
+	f.integer(r.BlockWindowS)
+	f.flag(r.ScopeStrict)
+	f.integer(r.LRUMinHits)
+}
+
+func (r *SourceRecord) fields(f *fields) {
+	f.text(r.Tenant)
+	f.text(r.Source)
+	f.integer(r.WindowS)
+	f.text(r.Scope.String())
+	f.integer(r.LRUCapacity)
+	f.flag(r.Open)
+	f.flag(r.Forward)
+	f.integer(r.Parts)
+}
+
+func (r *RegisterRecord) fields(f *fields) {
+	f.name(&r.Name)
+	f.text(r.Scope.String())
+	f.integer(r.WindowS)
+	f.integer(r.LRUCapacity)
+	f.text(r.By)
+}
+
+func (r *UnregisterRecord) fields(f *fields) {
+	f.name(&r.Name)
+	f.text(r.By)
+}
+
+func (r *EventRecord) fields(f *fields) {
+	f.name(&r.Name)
+	f.text(r.ID)
+	f.text(r.Decision.String())
+	f.text(r.Currency)
+	f.text(r.Amount)
+	f.flag(r.AmountOK)
+	f.text(r.Said.String())
+	f.text(r.Scope.String())
+	f.text(r.State.String())
+	f.flag(r.Named)
+	f.integer(r.NamedAt)
+	f.integer(r.SeenAt)
+	f.integer(r.WindowS)
+	f.integer(r.Prior)
+	f.integer(r.Predecessor)
+	f.text(r.PredecessorState.String())
+	f.integer(r.Root)
+	f.flag(r.Forwarded)
+	f.hash(r.Fingerprint)
+	f.hash(r.Digest)
+	f.flag(r.Strict)
+}
+
+func (r *DeliveryRecord) fields(f *fields) {
+	f.integer(r.Event)
+	f.text(r.What)
+	f.text(r.Reason)
+	f.integer(r.Sends)
+	f.text(r.By)
+}
