@@ -29,36 +29,58 @@ func (t *Tokens) session(claims jwt.MapClaims) (*Session, error) {
 	if s.grants, err = grants(claims["rooms"]); err != nil {
 		return nil, err
 	}
+	if s.tenants, err = tenantGrants(claims["tenants"]); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
-// grants reads the rooms claim. A grant that can't be understood spoils the token: to leave it out would be a guess.
+// grants reads the rooms claim.
 func grants(claim any) ([]Grant, error) {
+	var out []Grant
+	err := eachGrant(claim, "rooms", "room", func(name string, rights Rights) error {
+		g := Grant{Room: name, Rights: rights}
+		out = append(out, g)
+		return g.check()
+	})
+	return out, err
+}
+
+// tenantGrants reads the tenants claim.
+func tenantGrants(claim any) ([]TenantGrant, error) {
+	var out []TenantGrant
+	err := eachGrant(claim, "tenants", "tenant", func(name string, rights Rights) error {
+		g := TenantGrant{Tenant: name, Rights: rights}
+		out = append(out, g)
+		return g.check()
+	})
+	return out, err
+}
+
+// eachGrant reads a claim that is a list of grants. A grant that can't be understood spoils the token: to leave it out would be a guess.
+func eachGrant(claim any, list, of string, take func(name string, rights Rights) error) error {
 	if claim == nil {
-		return nil, nil
+		return nil
 	}
-	list, ok := claim.([]any)
+	entries, ok := claim.([]any)
 	if !ok {
-		return nil, errors.New("rooms must be a list")
+		return fmt.Errorf("%s must be a list", list)
 	}
-	out := make([]Grant, 0, len(list))
-	for i, entry := range list {
+	for i, entry := range entries {
 		m, ok := entry.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("rooms[%d] must be an object", i)
+			return fmt.Errorf("%s[%d] must be an object", list, i)
 		}
-		name, isName := m["room"].(string)
+		name, isName := m[of].(string)
 		rights, isRights := m["rights"].(string)
 		if !isName || !isRights {
-			return nil, fmt.Errorf("rooms[%d] must have room and rights", i)
+			return fmt.Errorf("%s[%d] must have %s and rights", list, i, of)
 		}
-		g := Grant{Room: name, Rights: Rights(rights)}
-		if err := g.check(); err != nil {
-			return nil, fmt.Errorf("rooms[%d]: %w", i, err)
+		if err := take(name, Rights(rights)); err != nil {
+			return fmt.Errorf("%s[%d]: %w", list, i, err)
 		}
-		out = append(out, g)
 	}
-	return out, nil
+	return nil
 }
 
 // claim is the form of grants in a token.
@@ -66,6 +88,14 @@ func claim(list []Grant) []map[string]string {
 	out := make([]map[string]string, 0, len(list))
 	for _, g := range list {
 		out = append(out, map[string]string{"room": g.Room, "rights": string(g.Rights)})
+	}
+	return out
+}
+
+func tenantClaim(list []TenantGrant) []map[string]string {
+	out := make([]map[string]string, 0, len(list))
+	for _, g := range list {
+		out = append(out, map[string]string{"tenant": g.Tenant, "rights": string(g.Rights)})
 	}
 	return out
 }

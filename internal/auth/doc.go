@@ -11,6 +11,8 @@
 //   - sub is the actor: 1 to 128 bytes of UTF-8 without control characters.
 //   - rooms is a list of {"room": a name or a prefix ending in "*", "rights": "r", "w" or "rw"}. Without it, or with an
 //     empty one, the actor may do nothing in any room; a status asks for a session only. "*" is every room.
+//   - tenants is a list of {"tenant": a name or a prefix ending in "*", "rights": "r", "w" or "rw"}, in the same way for what
+//     the gateway keeps of a tenant. "*" is every tenant; who reads it is an operator.
 //
 // Names are exact and none may stand twice, as in all JSON that Hapax reads.
 //

@@ -107,27 +107,57 @@ func (k *LocalKey) Options() Options {
 	return Options{Algorithms: []string{"HS256"}, Issuer: LocalIssuer, Audience: LocalAudience, Secret: k.secret}
 }
 
-// Sign makes a token for an actor, valid from now for ttl.
+// Claims are what a token of a local key says.
+type Claims struct {
+	Actor   string
+	Rooms   []Grant
+	Tenants []TenantGrant
+}
+
+// Everything are the claims of an actor with every right: what sign-in by a local key gives where nothing less is asked for.
+func Everything(actor string) Claims {
+	return Claims{Actor: actor, Rooms: []Grant{All}, Tenants: []TenantGrant{AllTenants}}
+}
+
+func (c Claims) check() error {
+	if !protocol.ValidActor(c.Actor) {
+		return fmt.Errorf("an actor has 1 to %d bytes of UTF-8 without control characters", protocol.MaxName)
+	}
+	for _, g := range c.Rooms {
+		if err := g.check(); err != nil {
+			return err
+		}
+	}
+	for _, g := range c.Tenants {
+		if err := g.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sign makes a token for an actor in rooms, and for no tenant, valid from now for ttl.
 func (k *LocalKey) Sign(actor string, rooms []Grant, ttl time.Duration, now time.Time) (string, error) {
-	if !protocol.ValidActor(actor) {
-		return "", fmt.Errorf("auth: an actor has 1 to %d bytes of UTF-8 without control characters", protocol.MaxName)
+	return k.SignClaims(Claims{Actor: actor, Rooms: rooms}, ttl, now)
+}
+
+// SignClaims makes a token, valid from now for ttl.
+func (k *LocalKey) SignClaims(c Claims, ttl time.Duration, now time.Time) (string, error) {
+	if err := c.check(); err != nil {
+		return "", fmt.Errorf("auth: %w", err)
 	}
 	if ttl <= 0 || ttl > MaxLife {
 		return "", fmt.Errorf("auth: a token's time is above 0 and at most %v", MaxLife)
 	}
-	for _, g := range rooms {
-		if err := g.check(); err != nil {
-			return "", fmt.Errorf("auth: %w", err)
-		}
-	}
 	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"iss": LocalIssuer, "aud": LocalAudience, "sub": actor, "iat": now.Unix(), "exp": now.Add(ttl).Unix(), "rooms": claim(rooms),
+		"iss": LocalIssuer, "aud": LocalAudience, "sub": c.Actor, "iat": now.Unix(), "exp": now.Add(ttl).Unix(),
+		"rooms": claim(c.Rooms), "tenants": tenantClaim(c.Tenants),
 	}).SignedString(k.secret)
 	if err != nil {
 		return "", fmt.Errorf("auth: %w", err)
 	}
 	if len(token) > MaxToken {
-		return "", fmt.Errorf("auth: so many rooms make a token of %d bytes; a server takes %d", len(token), MaxToken)
+		return "", fmt.Errorf("auth: so many grants make a token of %d bytes; a server takes %d", len(token), MaxToken)
 	}
 	return token, nil
 }

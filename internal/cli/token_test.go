@@ -22,9 +22,12 @@ func TestTokenIsTakenByTheFoldersServer(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		may  map[string][2]bool // room: read, write
+		all  bool               // an operator
 	}{
-		{nil, map[string][2]bool{"any": {true, true}}},
-		{[]string{"--room", "a,b/*=r", "--room", "x=w", "--ttl", "1m"}, map[string][2]bool{"a,b/1": {true, false}, "x": {false, true}, "any": {}}},
+		{nil, map[string][2]bool{"any": {true, true}}, true},
+		{[]string{"--tenant", "acme=r"}, map[string][2]bool{"any": {}}, false},
+		{[]string{"--tenant", "*=r"}, map[string][2]bool{"any": {}}, true},
+		{[]string{"--room", "a,b/*=r", "--room", "x=w", "--ttl", "1m"}, map[string][2]bool{"a,b/1": {true, false}, "x": {false, true}, "any": {}}, false},
 	} {
 		out, errs, code := token(append([]string{"--data", dir, "--actor", "ann"}, c.args...)...)
 		if code != ExitOK || errs != "" || strings.Count(out, "\n") != 1 {
@@ -39,7 +42,7 @@ func TestTokenIsTakenByTheFoldersServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := v.Verify(context.Background(), strings.TrimSpace(out))
-		if err != nil || s.Actor != "ann" {
+		if err != nil || s.Actor != "ann" || s.ReadsAllTenants() != c.all {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		for room, may := range c.may {
@@ -58,6 +61,7 @@ func TestTokenRefuses(t *testing.T) {
 		"an actor has":       {"--data", dir, "--actor", ""},
 		"is not PATTERN=r":   {"--data", dir, "--actor", "ann", "--room", "a"},
 		"none of r, w, rw":   {"--data", dir, "--actor", "ann", "--room", "a=x"},
+		"neither a tenant's": {"--data", dir, "--actor", "ann", "--tenant", "=r"},
 		"time is above 0":    {"--data", dir, "--actor", "ann", "--ttl", "0s"},
 		"invalid argument":   {"--data", dir, "--actor", "ann", "--ttl", "soon"},
 		"unknown command \"": {"--data", dir, "--actor", "ann", "more"},
