@@ -127,6 +127,7 @@ const (
 	Fixed                    // the policy, or the number of parts of a source's keys, is another one and can't change
 	NoRow                    // there is no such outbox row
 	NotDead                  // the event is no dead letter
+	NoPolicy                 // the log has no policy yet: nothing can be judged or registered
 )
 
 // Decision of an event; a mismatch is a decision of the gateway alone.

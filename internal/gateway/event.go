@@ -45,7 +45,7 @@ func takeEvent(r Rows, now int64, e *Event) (Outcome, error) {
 	}
 	rec := eventRecord(src, k, e, &v)
 	o.Number = write(r, now, rec)
-	r.PutEvent(o.Number, e.ID, e.Body)
+	r.PutEvent(o.Number, e.Name, e.ID, e.Body)
 	src.Events++
 	k.LastEvent = o.Number
 	k.Events++
@@ -78,12 +78,15 @@ func judge(policy settle.Policy, src *Source, k *Key, now int64, e *Event) (v ve
 	if v.Rejected() || facts.Predecessor == nil || v.GapS > v.WindowS {
 		return v
 	}
-	v.differs = e.Fingerprint != k.Root.Fingerprint
+	differs := e.Fingerprint != k.Root.Fingerprint
 	switch {
 	case k.Last.Currency != e.Currency:
-		v.Decision, v.currencies = Mismatch, true
-	case v.differs && e.Strict && v.Deduped():
-		v.Decision = Mismatch
+		v.Decision, v.differs, v.currencies = Mismatch, differs, true
+	case !v.Deduped(): // of another scope
+	case differs && e.Strict:
+		v.Decision, v.differs = Mismatch, true
+	default:
+		v.differs = differs
 	}
 	return v
 }

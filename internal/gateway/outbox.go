@@ -60,15 +60,15 @@ func release(r Rows, now int64, k *Key, n Name) error {
 	return nil
 }
 
-// takeTry carries out what the forwarder tells of one try. A row that is no longer waiting takes none of it: whoever
-// replayed or discarded it meanwhile was answered already.
+// takeTry carries out what the forwarder tells of one try. A row that is no longer to be sent takes none of it: whoever replayed or
+// discarded it meanwhile was answered already, and a held row's turn hasn't come.
 func takeTry(r Rows, now int64, c Command) (Outcome, error) {
 	number := triedOf(c)
 	d, err := r.Delivery(number)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if d == nil || d.State != Waiting {
+	if d == nil || d.State != Waiting || d.Due == Held {
 		return Outcome{Kind: NoRow}, nil
 	}
 	switch c := c.(type) {

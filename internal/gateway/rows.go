@@ -37,8 +37,8 @@ type Rows interface {
 	Number(id string) (int64, error)
 	// Append stores a record under its number.
 	Append(number int64, record []byte)
-	// PutEvent notes an event's id, and its body apart from the record.
-	PutEvent(number int64, id string, b *Body)
+	// PutEvent notes an event's id, and its body apart from the record; b may be nil.
+	PutEvent(number int64, n Name, id string, b *Body)
 }
 
 // Head is the end of the log, and what there is one of.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 
 	"hapax/internal/settle"
 )
@@ -28,6 +29,7 @@ func Take(r Rows, now int64, c Command) (Outcome, error) {
 		return discard(r, now, c)
 	case *Proven:
 		r.Head().Proof = c.Proof
+		r.Head().Proof.Issues = slices.Clone(c.Proof.Issues[:min(len(c.Proof.Issues), MaxIssues)])
 		return Outcome{Kind: Done}, nil
 	}
 	return Outcome{}, fmt.Errorf("gateway: a command of an unknown type %T", c)
@@ -61,6 +63,8 @@ func setSource(r Rows, now int64, c *SetSource) (Outcome, error) {
 		return Outcome{}, err
 	}
 	switch {
+	case !r.Head().Ruled:
+		return Outcome{Kind: NoPolicy}, nil
 	case s != nil && s.Settings == c.Settings:
 		return Outcome{Kind: Same}, nil
 	case s != nil && s.Events > 0 && s.Settings.Parts != c.Settings.Parts:
@@ -73,6 +77,13 @@ func setSource(r Rows, now int64, c *SetSource) (Outcome, error) {
 }
 
 func register(r Rows, now int64, c *Register) (Outcome, error) {
+	src, err := r.Source(c.Tenant, c.Source)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if src == nil {
+		return Outcome{Kind: NoSource}, nil
+	}
 	k, err := r.Key(c.Name)
 	if err != nil {
 		return Outcome{}, err

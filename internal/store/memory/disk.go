@@ -19,6 +19,7 @@ type Disk struct {
 	identity store.Identity
 	names    func() string // makes server ids, epochs and the first part of message ids
 	rooms    map[string]*ledger
+	books    *books
 }
 
 // ledger is a room's rows. Rows run from low+1, results from resultLow+1 to head without a gap.
@@ -45,6 +46,7 @@ func NewDisk(names func() string) *Disk {
 		identity: store.Identity{Server: names(), Epoch: names()},
 		names:    names,
 		rooms:    map[string]*ledger{},
+		books:    newBooks(),
 	}
 }
 
@@ -58,7 +60,7 @@ func Counted(prefix string) func() string {
 func (d *Disk) Copy() *Disk {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	c := &Disk{identity: d.identity, names: d.names, rooms: make(map[string]*ledger, len(d.rooms))}
+	c := &Disk{identity: d.identity, names: d.names, rooms: make(map[string]*ledger, len(d.rooms)), books: d.books.copy()}
 	for name, l := range d.rooms {
 		c.rooms[name] = &ledger{
 			state: l.state, resultLow: l.resultLow,
