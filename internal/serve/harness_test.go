@@ -342,6 +342,7 @@ func (r *running) request(method, path, token string, body io.Reader, header htt
 	for name, values := range header {
 		req.Header[name] = values
 	}
+	req.Host = req.Header.Get("Host") // "": the address that is asked
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}

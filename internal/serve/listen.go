@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"hapax/internal/config"
+	"hapax/internal/console"
 	"hapax/internal/wire/admin"
 )
 
@@ -38,9 +39,13 @@ func (s *server) listen() (a Addresses, err error) {
 	if err := s.listenSocket(); err != nil {
 		return a, err
 	}
+	page, err := console.New(s.http)
+	if err != nil {
+		return a, err
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/ws", s.ws)
-	mux.Handle("/", s.http)
+	mux.Handle("/", page)
 	s.clients = s.newServer(mux)
 	s.clients.ConnState = bounded(s.files.requests)
 	s.serve(s.clients, clients)

@@ -56,9 +56,15 @@ func (s *server) open(ctx context.Context) (err error) {
 			Hello: t.Hello, Idle: t.Idle, Write: t.Write, Spread: s.config.Drain.Spread,
 		},
 	})
+	signIn, err := s.devSession()
+	if err != nil {
+		return err
+	}
+	started, _ := s.host.Clock.Now()
 	s.http = wirehttp.New(wirehttp.Options{
 		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Protocol: limits,
 		SendWait: t.Send, ReadWait: t.Send, Requests: l.Requests, OpenAPI: api.OpenAPI,
+		DevSession: signIn, Figures: s.readFigures(started),
 	})
 	return nil
 }

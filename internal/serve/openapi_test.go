@@ -41,7 +41,7 @@ func readDocument(t *testing.T) document {
 func TestTheDocumentNamesTheRoutes(t *testing.T) {
 	r := start(t, setup{})
 	d := readDocument(t)
-	if !strings.HasPrefix(d.OpenAPI, "3.1.") || len(d.Paths) != 4 {
+	if !strings.HasPrefix(d.OpenAPI, "3.1.") || len(d.Paths) != 7 {
 		t.Fatalf("OpenAPI %s with %d paths", d.OpenAPI, len(d.Paths))
 	}
 	if a := r.get("/v1/openapi.yaml", ""); a.status != 200 || a.raw != string(api.OpenAPI) {
@@ -93,7 +93,10 @@ func TestTheDocumentNamesTheCodes(t *testing.T) {
 			protocol.OutcomeUnknown, protocol.IDConflict, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
 		"/v1/rooms/{room}/messages/by-key/{clientMessageId} get": {protocol.BadRequest, protocol.SessionInvalid, protocol.NotFound, protocol.OutcomeUnknown,
 			protocol.InProgress, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
-		"/v1/openapi.yaml get": {protocol.Unavailable, protocol.Draining},
+		"/v1/openapi.yaml get":   {protocol.Unavailable, protocol.Draining},
+		"/v1/sign-in get":        {protocol.Unavailable, protocol.Draining},
+		"/v1/dev/session post":   {protocol.BadRequest, protocol.Forbidden, protocol.NotFound, protocol.TooLarge, protocol.Unavailable, protocol.Draining},
+		"/v1/server/figures get": {protocol.SessionInvalid, protocol.Forbidden, protocol.Unavailable, protocol.Draining},
 	} {
 		path, method, _ := strings.Cut(operationID, " ")
 		var op operation
@@ -125,8 +128,10 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	ack := r.post("tea", token, "k", `{"text":"x","data":[1]}`).body
 	rows := r.get("/v1/rooms/tea/messages", token).body
 	list := r.get("/v1/rooms?limit=1", token).body
+	figures := r.get("/v1/server/figures", r.operator()).body
+	signIn := r.devSession([]string{"http://" + r.at.Clients}, "", "application/json", `{"name":"ada"}`).body
 	for schema, got := range map[string]object{
-		"Ack": ack, "Rows": rows, "Message": rows.rows("messages")[0], "RoomList": list, "Problem": r.post("tea", token, "k", `{"text":"y"}`).body,
+		"Ack": ack, "Rows": rows, "Message": rows.rows("messages")[0], "RoomList": list, "Figures": figures, "DevSession": signIn, "SignIn": r.get("/v1/sign-in", "").body, "Problem": r.post("tea", token, "k", `{"text":"y"}`).body,
 	} {
 		s := d.Components.Schemas[schema]
 		if len(s.Required) == 0 {

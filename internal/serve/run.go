@@ -144,6 +144,7 @@ func Greeting(w io.Writer, a Addresses, data string) error {
 		scheme, ws = "https", "wss"
 	}
 	text := fmt.Sprintf("Hapax listens on %s://%s (WebSocket: %s://%s/v1/ws)\n", scheme, a.Clients, ws, a.Clients)
+	text += fmt.Sprintf("  console: %s://%s/\n", scheme, a.Clients)
 	if a.Admin != "" {
 		text += fmt.Sprintf("  state:   http://%s/readyz, /metrics\n", a.Admin)
 	}

@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"unicode/utf8"
 
@@ -51,12 +50,7 @@ func (s *Server) rooms(w http.ResponseWriter, r *http.Request, session *auth.Ses
 		s.unavailable(w, "rooms", err)
 		return
 	}
-	body, err := json.Marshal(list)
-	if err != nil {
-		s.unavailable(w, "rooms", err)
-		return
-	}
-	s.write(w, http.StatusOK, body)
+	s.writeJSON(w, list)
 }
 
 func (s *Server) readable(ctx context.Context, session *auth.Session, after string, limit int) (roomList, error) {

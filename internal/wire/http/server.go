@@ -29,6 +29,9 @@ type Options struct {
 	ReadWait time.Duration // for a look-up or a page
 	Requests int           // in work at once; each holds a goroutine and a body
 	OpenAPI  []byte        // served as it is
+	// DevSession signs in by a name; nil outside dev, and then there is no such route.
+	DevSession DevSession
+	Figures    func(context.Context) (Figures, error)
 }
 
 // Server answers requests.
@@ -46,6 +49,9 @@ const (
 	routeByKey   = "GET /v1/rooms/{room}/messages/by-key/{clientMessageId}"
 	routeRooms   = "GET /v1/rooms"
 	routeOpenAPI = "GET /v1/openapi.yaml"
+	routeSignIn  = "GET /v1/sign-in"
+	routeDev     = "POST /v1/dev/session"
+	routeFigures = "GET /v1/server/figures"
 )
 
 // handler answers a request of a session.
@@ -54,7 +60,7 @@ type handler func(w http.ResponseWriter, r *http.Request, s *auth.Session)
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{Options: o, mux: http.NewServeMux(), slots: make(chan struct{}, o.Requests)}
-	for route, h := range map[string]handler{routeSend: s.send, routeRead: s.read, routeByKey: s.byKey, routeRooms: s.rooms} {
+	for route, h := range map[string]handler{routeSend: s.send, routeRead: s.read, routeByKey: s.byKey, routeRooms: s.rooms, routeFigures: s.figures} {
 		s.mux.Handle(route, s.counted(route, s.signedIn(h)))
 	}
 	s.mux.Handle(routeOpenAPI, s.counted(routeOpenAPI, func(w http.ResponseWriter, _ *http.Request) {
@@ -62,6 +68,10 @@ func New(o Options) *Server {
 		// A client that has gone reads nothing.
 		_, _ = w.Write(s.OpenAPI)
 	}))
+	s.mux.Handle(routeSignIn, s.counted(routeSignIn, s.signIn))
+	if s.DevSession != nil {
+		s.mux.Handle(routeDev, s.counted(routeDev, s.devSession))
+	}
 	return s
 }
 

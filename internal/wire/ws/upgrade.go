@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -89,19 +88,9 @@ func (s *Server) originAllowed(r *http.Request) bool {
 		return true
 	}
 	if s.Dev {
-		return loopbackHost(r.Host) && loopbackHost(u.Host)
+		return wire.LoopbackHost(r.Host) && wire.LoopbackHost(u.Host)
 	}
 	return strings.EqualFold(u.Host, r.Host)
-}
-
-func loopbackHost(hostport string) bool {
-	u := url.URL{Host: hostport}
-	host := u.Hostname()
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }
 
 // spread is a random time, in ms, after which a client is to come back.

@@ -1,0 +1,65 @@
+/** Requests to the server that this page came from. */
+
+/** Refused is an answer that is no success: a problem document (RFC 9457), or what stood in its place. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, detail: string) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Unreachable says that no answer came at all. */
+export class Unreachable extends Error {
+  override readonly name = "Unreachable";
+}
+
+export interface Ask {
+  readonly method?: "GET" | "POST";
+  readonly token?: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** Asks the server and returns its JSON. Rejects with Refused, Unreachable or the signal's reason. */
+export async function ask<T>(path: string, how: Ask = {}): Promise<T> {
+  const headers = new Headers({ Accept: "application/json" });
+  if (how.token !== undefined) headers.set("Authorization", `Bearer ${how.token}`);
+  if (how.body !== undefined) headers.set("Content-Type", "application/json");
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method: how.method ?? "GET",
+      headers,
+      body: how.body === undefined ? null : JSON.stringify(how.body),
+      cache: "no-store",
+      credentials: "omit",
+      signal: how.signal ?? null,
+    });
+  } catch (e) {
+    if (how.signal?.aborted) throw e;
+    throw new Unreachable("the server doesn't answer");
+  }
+  const text = await response.text();
+  const json = parse(text);
+  if (response.ok && json !== undefined) return json as T;
+  const problem = (json ?? {}) as { code?: unknown; detail?: unknown };
+  throw new Refused(
+    response.status,
+    typeof problem.code === "string" ? problem.code : "",
+    typeof problem.detail === "string" ? problem.detail : `the server answered ${response.status}`,
+  );
+}
+
+function parse(text: string): unknown {
+  if (text === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

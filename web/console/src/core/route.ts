@@ -1,0 +1,10 @@
+/** What the page shows, held in the address, so that a link, a reload and the back button work. */
+
+import { signal } from "@preact/signals";
+import { parseRoute, type Route } from "./address.ts";
+
+export const route = signal<Route>(parseRoute(location.hash));
+
+addEventListener("hashchange", () => {
+  route.value = parseRoute(location.hash);
+});

@@ -1,0 +1,107 @@
+/** Who uses the page: by a token, or, where the server runs with --dev, by a name for which it signs one. */
+
+import { computed, signal } from "@preact/signals";
+import { ask } from "./api.ts";
+
+/** A person who is signed in. */
+export type Identity =
+  | { readonly way: "name"; readonly actor: string }
+  | { readonly way: "token"; readonly actor: string; readonly token: string };
+
+const place = "hapax.identity";
+
+/** Undefined while nobody is signed in. */
+export const identity = signal<Identity | undefined>(remembered());
+/** The actor, "" while nobody is signed in. */
+export const actor = computed(() => identity.value?.actor ?? "");
+
+/** The ways that the server offers. */
+export async function ways(): Promise<ReadonlySet<string>> {
+  return new Set((await ask<{ ways: string[] }>("/v1/sign-in")).ways);
+}
+
+interface Issued {
+  readonly actor: string;
+  readonly token: string;
+  readonly expires: number;
+}
+
+let issued: Issued | undefined;
+
+/** Gives a token to use now; of a name it is signed anew once half an hour is left. */
+export async function token(): Promise<string> {
+  const who = identity.value;
+  if (who === undefined) throw new Error("nobody is signed in");
+  if (who.way === "token") return who.token;
+  if (issued?.actor !== who.actor || issued.expires - Date.now() < 30 * 60_000) {
+    issued = await ask<Issued>("/v1/dev/session", { method: "POST", body: { name: who.actor } });
+  }
+  return issued.token;
+}
+
+/** Signs in by a name. Rejects where the server doesn't, or doesn't like the name. */
+export async function signInByName(name: string): Promise<void> {
+  issued = await ask<Issued>("/v1/dev/session", { method: "POST", body: { name } });
+  keep({ way: "name", actor: issued.actor }, true);
+}
+
+/** Signs in by a token. Rejects one that the server refuses. */
+export async function signInByToken(given: string, stay: boolean): Promise<void> {
+  const trimmed = given.trim();
+  const subject = subjectOf(trimmed);
+  if (subject === undefined) throw new Error("that is no token: three parts with dots between are expected");
+  await ask("/v1/rooms?limit=1", { token: trimmed });
+  keep({ way: "token", actor: subject, token: trimmed }, stay);
+}
+
+/** Forgets who is signed in. What the outbox holds stays in this browser. */
+export function signOut(): void {
+  issued = undefined;
+  for (const storage of storages()) storage.removeItem(place);
+  identity.value = undefined;
+}
+
+function keep(who: Identity, stay: boolean): void {
+  const [session, lasting] = storages();
+  (stay ? lasting : session)?.setItem(place, JSON.stringify(who));
+  identity.value = who;
+}
+
+function remembered(): Identity | undefined {
+  for (const storage of storages()) {
+    const text = storage.getItem(place);
+    if (text === null) continue;
+    const who = JSON.parse(text) as Partial<Record<string, string>>;
+    if (who.way === "name" && who.actor) return { way: "name", actor: who.actor };
+    if (who.way === "token" && who.actor && who.token) {
+      return { way: "token", actor: who.actor, token: who.token };
+    }
+  }
+  return undefined;
+}
+
+/** The tab's storage and the browser's, as far as the browser lets the page have them. */
+function storages(): Storage[] {
+  const found: Storage[] = [];
+  for (const name of ["sessionStorage", "localStorage"] as const) {
+    try {
+      found.push(globalThis[name]);
+    } catch {
+      // Blocked by a setting: the page works, and asks who it is at the next visit.
+    }
+  }
+  return found;
+}
+
+/** Reads whom a token speaks for, so that each actor has a store of their own. The server alone judges whether it is good. */
+export function subjectOf(jwt: string): string | undefined {
+  const parts = jwt.split(".");
+  if (parts.length !== 3) return undefined;
+  try {
+    const bytes = Uint8Array.from(atob(parts[1]!.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+    const claims = JSON.parse(new TextDecoder().decode(bytes)) as { sub?: unknown };
+    return typeof claims.sub === "string" && claims.sub !== "" ? claims.sub : undefined;
+  } catch {
+    return undefined;
+  }
+}
