@@ -50,7 +50,8 @@ var rooms = []room{
 	{name: "engine", paths: []string{"hapax/internal/engine/…"}, allow: append([]string{"std", "third", "hapax/internal/store", "hapax/internal/fanout", "hapax/internal/engine/…"}, pureRooms...), purpose: "pure rules and interfaces"},
 	{name: "wire", paths: []string{"hapax/internal/wire/…"}, allow: append([]string{"std", "third", "hapax/protocol", "hapax/internal/engine/…", "hapax/internal/auth", "hapax/internal/telemetry", "hapax/internal/wire/…"}, pureRooms...), purpose: "bytes to command and outcome to answer; never a store"},
 	{name: "console", paths: []string{"hapax/internal/console"}, allow: []string{"std"}, purpose: "files out, as they were built"},
-	{name: "leaves", paths: []string{"hapax/internal/auth", "hapax/internal/config", "hapax/internal/telemetry"}, allow: []string{"std", "third", "hapax/protocol", "hapax/internal/config"}, purpose: "leaf services"},
+	{name: "config", paths: []string{"hapax/internal/config"}, allow: []string{"std", "third", "hapax/internal/settle"}, purpose: "a leaf; names and integers are the contract's"},
+	{name: "leaves", paths: []string{"hapax/internal/auth", "hapax/internal/telemetry"}, allow: []string{"std", "third", "hapax/protocol", "hapax/internal/config"}, purpose: "leaf services"},
 	{name: "forward", paths: []string{"hapax/internal/forward"}, allow: append([]string{"std", "third", "hapax/protocol", "hapax/client/session", "hapax/client/store", "hapax/internal/engine/intake"}, pureRooms...), purpose: "carries accepted events to destinations, by the client's delay law"},
 }
 

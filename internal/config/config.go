@@ -19,6 +19,7 @@ type Config struct {
 	Limits    Limits    `koanf:"limits"`
 	Timeouts  Timeouts  `koanf:"timeouts"`
 	Drain     Drain     `koanf:"drain"`
+	Gateway   Gateway   `koanf:"gateway"`
 }
 
 // TLS serves clients over TLS from files; without them a proxy in front does it.
@@ -126,5 +127,10 @@ func Default() Config {
 			Idle: 90 * time.Second, Send: 10 * time.Second,
 		},
 		Drain: Drain{Spread: 10 * time.Second, Wait: 10 * time.Second, Grace: 2 * time.Second},
+		Gateway: Gateway{
+			Policy: GatewayPolicy{BlockWindow: 72 * time.Hour, LRUMinHits: 2},
+			Proof:  GatewayProof{Every: 6 * time.Hour, Pace: 50_000},
+			Limits: GatewayLimits{Body: 1 << 20, Requests: 1000, Rate: 10_000, Burst: 20_000, Scan: 10_000},
+		},
 	}
 }

@@ -31,6 +31,9 @@ func Keys() []Key { return keysOf(reflect.TypeFor[Config](), "", nil) }
 func keysOf(t reflect.Type, prefix string, index []int) (keys []Key) {
 	for f := range t.Fields() {
 		at := append(append([]int(nil), index...), f.Index...)
+		if f.Tag.Get("koanf") == "-" {
+			continue // of the file alone
+		}
 		name := prefix + f.Tag.Get("koanf")
 		if f.Type.Kind() == reflect.Struct {
 			keys = append(keys, keysOf(f.Type, name+".", at)...)

@@ -3,13 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/providers/env/v2"
-	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
 	"github.com/spf13/pflag"
 )
@@ -43,12 +42,14 @@ func AddFlags(flags *pflag.FlagSet) {
 // gives it), and the flags that were set. It doesn't validate.
 func Load(path string, environ []string, flags *pflag.FlagSet) (Config, error) {
 	k := koanf.New(".")
-	if path != "" {
-		if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
-			return Config{}, fmt.Errorf("configuration file %s: %w", path, err)
-		}
+	f, err := readFile(path)
+	if err == nil {
+		err = k.Load(confmap.Provider(f.rest, ""), nil)
 	}
-	faults := unknownKeys(k.Keys(), path)
+	if err != nil {
+		return Config{}, fmt.Errorf("configuration file %s: %w", path, err)
+	}
+	faults := append(unknownKeys(k, path), f.faults...)
 	set, bad := fromEnviron(environ)
 	faults = append(faults, bad...)
 	if err := errors.Join(faults...); err != nil {
@@ -64,22 +65,29 @@ func Load(path string, environ []string, flags *pflag.FlagSet) (Config, error) {
 	if err := k.Unmarshal("", &c); err != nil {
 		return Config{}, fmt.Errorf("configuration: %w", err)
 	}
+	c.Gateway.Tenants = f.tenants
 	return c, nil
 }
 
-func unknownKeys(found []string, path string) (faults []error) {
+func unknownKeys(found *koanf.Koanf, path string) (faults []error) {
 	known := make(map[string]bool)
 	var names []string
 	for _, key := range Keys() {
 		known[key.Name] = true
 		names = append(names, key.Name)
 	}
-	for _, name := range found {
-		if !known[name] {
+	for _, name := range found.Keys() {
+		if !known[name] && !emptySection(name, found.Get(name), names) {
 			faults = append(faults, fmt.Errorf("configuration file %s: unknown key %q; the nearest known is %q", path, name, nearest(name, names)))
 		}
 	}
 	return faults
+}
+
+// emptySection tells a section of which the file says nothing, like `limits:` with all its members commented out.
+func emptySection(name string, value any, names []string) bool {
+	members, isMap := value.(map[string]any)
+	return (value == nil || isMap && len(members) == 0) && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name+".") })
 }
 
 func fromEnviron(environ []string) (koanf.Provider, []error) {

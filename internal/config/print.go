@@ -14,6 +14,8 @@ const mask = "********"
 // Print returns the configuration as YAML that Load reads again. Secrets are masked.
 func (c *Config) Print() (string, error) {
 	tree := make(map[string]any)
+	shown := *c
+	shown.Dev = c.DevMode() // as serve will take it
 	for _, k := range Keys() {
 		at := tree
 		parts := strings.Split(k.Name, ".")
@@ -23,7 +25,10 @@ func (c *Config) Print() (string, error) {
 			}
 			at = at[p].(map[string]any)
 		}
-		at[parts[len(parts)-1]] = k.shown(c)
+		at[parts[len(parts)-1]] = k.shown(&shown)
+	}
+	if len(c.Gateway.Tenants) > 0 {
+		tree["gateway"].(map[string]any)["tenants"] = c.Gateway.masked()
 	}
 	out, err := yaml.Marshal(tree)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Validate tells all that is wrong, joined into one error, or nil.
 func (c *Config) Validate() error {
-	return errors.Join(slices.Concat(c.checkPlaces(), c.checkAuth(), c.checkLimits(), c.checkTimes())...)
+	return errors.Join(slices.Concat(c.checkPlaces(), c.checkAuth(), c.checkLimits(), c.checkTimes(), c.checkGateway())...)
 }
 
 type faults []error
@@ -107,7 +107,6 @@ func (c *Config) checkLimits() (f faults) {
 }
 
 func (c *Config) checkTimes() (f faults) {
-	const day = 24 * time.Hour
 	for _, t := range []struct {
 		key             string
 		value, min, max time.Duration
