@@ -48,28 +48,29 @@ type Tenant struct {
 	Sources map[string]Source `yaml:"sources"`
 }
 
-// Source is where a tenant's deliveries come from: how they are verified, read and judged (docs/spec/gateway.md, Sources).
+// Source is where a tenant's deliveries come from: how they are verified, read and judged (docs/spec/gateway.md, Sources). What it leaves
+// out has the default of the package that does the work.
 type Source struct {
 	Verify  Verify   `yaml:"verify"`
-	Body    string   `yaml:"body,omitempty"` // json, raw or cloudevents
-	Batch   bool     `yaml:"batch,omitempty"`
-	MaxBody int64    `yaml:"max_body,omitempty"` // bytes; 0: gateway.limits.body
-	Rate    *Pace    `yaml:"rate,omitempty"`     // absent: gateway.limits
-	Ignore  []string `yaml:"ignore,omitempty"`   // JSON pointers left out of the fingerprint
+	Format  string   `yaml:"format,omitempty"` // json, cloudevents or raw
+	MaxBody int64    `yaml:"max_body,omitempty"`
+	Rate    *Pace    `yaml:"rate,omitempty"`
+	Ignore  []string `yaml:"ignore,omitempty"` // JSON pointers that repeats are not compared by
 
-	Key      Parts   `yaml:"key"`
-	Scope    From    `yaml:"scope,omitempty"`
-	Amount   Amount  `yaml:"amount"`
-	Currency From    `yaml:"currency,omitempty"`
-	State    From    `yaml:"state,omitempty"`
-	SeenAt   *SeenAt `yaml:"seen_at,omitempty"` // absent: when the record gets its number
+	Key      Parts  `yaml:"key"`
+	Scope    From   `yaml:"scope,omitempty"`
+	Amount   Amount `yaml:"amount"`
+	Currency From   `yaml:"currency,omitempty"`
+	State    From   `yaml:"state,omitempty"`
+	SeenAt   SeenAt `yaml:"seen_at,omitempty"` // absent: when the record gets its number
 
 	Window       time.Duration `yaml:"window,omitempty"`        // 0: the policy's
 	Registry     string        `yaml:"registry"`                // open or required
 	RegistryFile string        `yaml:"registry_file,omitempty"` // TSV, entered at start and reload
-	LRUCapacity  int64         `yaml:"lru_capacity,omitempty"`  // of keys that register themselves
-	OnMismatch   string        `yaml:"on_mismatch"`             // flag or reject
-	RejectStatus int           `yaml:"reject_status"`           // 422 or 200
+	KeyScope     string        `yaml:"key_scope,omitempty"`     // of keys that register themselves
+	LRUCapacity  int64         `yaml:"lru_capacity,omitempty"`  // likewise
+	OnMismatch   string        `yaml:"on_mismatch,omitempty"`   // flag or reject
+	RejectStatus int           `yaml:"reject_status,omitempty"` // 422 or 200
 
 	BodyRetention time.Duration `yaml:"body_retention,omitempty"` // 0: bodies are kept
 	Forward       *Forward      `yaml:"forward,omitempty"`
@@ -97,47 +98,41 @@ type Secret struct {
 	File  string `yaml:"file"`
 }
 
-// From says where a value stands: in a header, at a JSON pointer, or as a constant.
+// From says where a value stands: in a header, at a JSON pointer, in an attribute of a CloudEvent, or as a constant.
 type From struct {
-	Header  string `yaml:"header,omitempty"`
-	Pointer string `yaml:"pointer,omitempty"`
-	Const   string `yaml:"const,omitempty"`
-}
-
-// Part is one part of a key.
-type Part struct {
-	Header     string `yaml:"header,omitempty"`
-	Pointer    string `yaml:"pointer,omitempty"`
-	CloudEvent string `yaml:"cloudevent,omitempty"` // "id" is the only one
+	Header    string `yaml:"header,omitempty"`
+	Pointer   string `yaml:"pointer,omitempty"`
+	Attribute string `yaml:"attribute,omitempty"`
+	Const     string `yaml:"const,omitempty"`
 }
 
 // Parts are the parts of a key. One alone may be written without a list.
-type Parts []Part
+type Parts []From
 
 // Amount says where an amount stands, and how it is written.
 type Amount struct {
 	From      `yaml:",inline"`
-	Form      string         `yaml:"form,omitempty"`      // decimal or minor (integer minor units)
+	Mode      string         `yaml:"mode,omitempty"`      // decimal or minor (integer minor units)
 	Exponents map[string]int `yaml:"exponents,omitempty"` // of currencies, over those of ISO 4217
 }
 
 // SeenAt says where an event names its time.
 type SeenAt struct {
 	From `yaml:",inline"`
-	Form string `yaml:"form"` // unix, unix_ms or rfc3339
+	Unit string `yaml:"unit,omitempty"` // s, ms or rfc3339
 }
 
 // Forward is the destination of accepted events.
 type Forward struct {
-	URL        string        `yaml:"url"`
-	SecretFile string        `yaml:"secret_file"`       // Standard Webhooks
-	Headers    []string      `yaml:"headers,omitempty"` // received headers that are passed on
-	Extra      []ExtraHeader `yaml:"extra_headers,omitempty"`
-	Timeout    time.Duration `yaml:"timeout"`
-	InFlight   int           `yaml:"in_flight"`
-	MaxTries   int           `yaml:"max_tries,omitempty"` // 0: as many as fit into max_age
-	MaxAge     time.Duration `yaml:"max_age"`
-	Allow      []string      `yaml:"allow,omitempty"` // CIDRs of addresses that are allowed though they aren't public
+	URL         string        `yaml:"url"`
+	SecretFiles []string      `yaml:"secret_files"`      // each signs by Standard Webhooks, so that the destination can change over
+	Headers     []string      `yaml:"headers,omitempty"` // received headers that are passed on
+	Extra       []ExtraHeader `yaml:"extra_headers,omitempty"`
+	Timeout     time.Duration `yaml:"timeout,omitempty"`
+	InFlight    int           `yaml:"in_flight,omitempty"`
+	MaxTries    int           `yaml:"max_tries,omitempty"` // 0: as many as fit into max_age
+	MaxAge      time.Duration `yaml:"max_age,omitempty"`
+	Allow       []string      `yaml:"allow,omitempty"` // CIDRs of addresses that are allowed though they aren't public
 }
 
 // ExtraHeader is a header whose value stands in a file.
@@ -154,20 +149,6 @@ func (g *Gateway) Configured() bool {
 		}
 	}
 	return false
-}
-
-// UnmarshalYAML fills in what a source doesn't say.
-func (s *Source) UnmarshalYAML(n *yaml.Node) error {
-	type plain Source
-	*s = Source{Body: "json", Registry: "open", OnMismatch: "flag", RejectStatus: 422}
-	return n.Decode((*plain)(s))
-}
-
-// UnmarshalYAML fills in what a destination doesn't say: 72 hours is as long as the longest of the big upstreams goes on.
-func (f *Forward) UnmarshalYAML(n *yaml.Node) error {
-	type plain Forward
-	*f = Forward{Timeout: 30 * time.Second, InFlight: 64, MaxAge: 72 * time.Hour}
-	return n.Decode((*plain)(f))
 }
 
 // UnmarshalYAML takes one part without a list too.

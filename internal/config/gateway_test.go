@@ -18,15 +18,15 @@ gateway:
         "stripe: live (eu.1)":
           verify: {scheme: stripe, tolerance: 5m, secrets: [{label: "2026", file: /etc/s1}, {label: "2025", file: /etc/s2}]}
           key: {pointer: /id}
-          amount: {pointer: /data/object/amount, form: minor, exponents: {JPY: 0}}
+          amount: {pointer: /data/object/amount, mode: minor, exponents: {JPY: 0}}
           currency: {pointer: /data/object/currency}
           state: {const: pending}
-          seen_at: {pointer: /created, form: unix}
+          seen_at: {pointer: /created, unit: s}
           window: 72h
           rate: {per_second: 50, burst: 100}
           forward:
             url: https://me.example/in?token=topsecret
-            secret_file: /etc/f
+            secret_files: [/etc/f]
             allow: [10.0.0.0/8]
             extra_headers: [{name: Authorization, file: /etc/a}]
     b:
@@ -53,14 +53,13 @@ func TestTenantsHaveNamesOfAnyCharacters(t *testing.T) {
 	}
 	s := c.Gateway.Tenants["acme.example"].Sources["stripe: live (eu.1)"]
 	want := Source{
-		Verify: Verify{Scheme: "stripe", Tolerance: 5 * time.Minute, Secrets: []Secret{{"2026", "/etc/s1"}, {"2025", "/etc/s2"}}},
-		Body:   "json", Key: Parts{{Pointer: "/id"}}, Registry: "open", OnMismatch: "flag", RejectStatus: 422,
-		Amount:   Amount{From: From{Pointer: "/data/object/amount"}, Form: "minor", Exponents: map[string]int{"JPY": 0}},
+		Verify:   Verify{Scheme: "stripe", Tolerance: 5 * time.Minute, Secrets: []Secret{{"2026", "/etc/s1"}, {"2025", "/etc/s2"}}},
+		Key:      Parts{{Pointer: "/id"}},
+		Amount:   Amount{From: From{Pointer: "/data/object/amount"}, Mode: "minor", Exponents: map[string]int{"JPY": 0}},
 		Currency: From{Pointer: "/data/object/currency"}, State: From{Const: "pending"},
-		SeenAt: &SeenAt{From: From{Pointer: "/created"}, Form: "unix"}, Window: 72 * time.Hour, Rate: &Pace{50, 100},
+		SeenAt: SeenAt{From: From{Pointer: "/created"}, Unit: "s"}, Window: 72 * time.Hour, Rate: &Pace{50, 100},
 		Forward: &Forward{
-			URL: "https://me.example/in?token=topsecret", SecretFile: "/etc/f", Allow: []string{"10.0.0.0/8"}, Extra: []ExtraHeader{{"Authorization", "/etc/a"}},
-			Timeout: 30 * time.Second, InFlight: 64, MaxAge: 72 * time.Hour,
+			URL: "https://me.example/in?token=topsecret", SecretFiles: []string{"/etc/f"}, Allow: []string{"10.0.0.0/8"}, Extra: []ExtraHeader{{"Authorization", "/etc/a"}},
 		},
 	}
 	if !reflect.DeepEqual(s, want) {
@@ -116,7 +115,7 @@ func TestWhatNoGatewayIs(t *testing.T) {
 	for name, text := range map[string]string{
 		"a tenant twice":                  "gateway: {tenants: {a: {}, a: {}}}",
 		"a source twice":                  "gateway: {tenants: {a: {sources: {s: {}, s: {}}}}}",
-		"a member twice":                  "gateway: {tenants: {a: {sources: {s: {batch: true, batch: true}}}}}",
+		"a member twice":                  "gateway: {tenants: {a: {sources: {s: {format: raw, format: raw}}}}}",
 		"tenants as a list":               "gateway: {tenants: [a]}",
 		"a window as text":                "gateway: {tenants: {a: {sources: {s: {window: soon}}}}}",
 		"a second document":               "listen: a:1\n---\ngateway: {}\n",
@@ -150,16 +149,11 @@ gateway:
     c:
       sources:
         s:
-          body: xml
-          registry: shut
-          on_mismatch: ignore
-          reject_status: 404
           window: 100ms
-          lru_capacity: -1
-          max_body: 99999999999
+          body_retention: -1s
           rate: {per_second: 0, burst: 0}
-          verify: {scheme: stripe, secrets: [{label: "", file: ""}, {label: a, file: x}, {label: a, file: y}]}
-          forward: {url: "ftp://u:p@h", timeout: 1ms, in_flight: 0, max_tries: -1, max_age: 0s, allow: [10.0.0.0], extra_headers: [{name: X}]}
+          verify: {scheme: stripe, tolerance: 1ms, secrets: [{label: "", file: ""}, {label: a, file: x}, {label: a, file: y}]}
+          forward: {url: "http://h", allow: [10.0.0.0], extra_headers: [{name: X}]}
 `
 	c, err := Load(write(t, text), nil, nil)
 	if err != nil {
@@ -168,9 +162,8 @@ gateway:
 	err = c.Validate()
 	for _, want := range []string{
 		"policy.block_window", "policy.lru_min_hits", "proof.every", "proof.pace", "limits.body", "limits.requests", "limits.rate", "limits.burst", "limits.scan",
-		`"#a" is no tenant's name`, `" b" is no source's name`, "gateway.tenants.empty: no sources", "s.body", "s.registry", "s.on_mismatch", "s.reject_status: 404",
-		"s.window", "s.lru_capacity", "s.max_body", "s.rate", "secrets[0]: a label", "secrets[0]: no file", `the label "a" stands twice`,
-		"forward.url: not an http", "no credentials", "forward.secret_file", "forward.timeout", "forward.in_flight", "forward.max_tries", "forward.max_age", `"10.0.0.0" is no CIDR`, "extra_headers[0]",
+		`"#a" is no tenant's name`, `" b" is no source's name`, "gateway.tenants.empty: no sources", "s.window", "s.body_retention", "s.rate",
+		"s.verify.tolerance", "secrets[0]: a label", "secrets[0]: no file", `the label "a" stands twice`, "forward.secret_files", `"10.0.0.0" is no CIDR`, "extra_headers[0]",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q in:\n%v", want, err)
