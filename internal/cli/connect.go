@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/golang-jwt/jwt/v5"
 	"github.com/spf13/cobra"
 
 	"hapax/client"
@@ -134,6 +135,11 @@ func (c *connection) dial(ctx context.Context, offline bool) (*client.Client, er
 	if o.Store, err = c.keep.open(ctx); err != nil {
 		return nil, err
 	}
+	if !offline {
+		if err := sameActor(ctx, o.Store, o.Token); err != nil {
+			return nil, errors.Join(err, o.Store.Close())
+		}
+	}
 	if offline {
 		// Neither is used before Connect, which an offline command never calls.
 		o.URL, o.Token = "ws://127.0.0.1/v1/ws", func(context.Context) (string, error) { return "", nil }
@@ -143,6 +149,24 @@ func (c *connection) dial(ctx context.Context, offline bool) (*client.Client, er
 		return nil, &ExitError{Code: ExitMachine, Err: err}
 	}
 	return cl, nil
+}
+
+// sameActor refuses a store that belongs to another actor than the token names, before a message of this one could lie in it and
+// be sent by the process that drains it as the owner. Only the server judges tokens, so one that can't be read here passes.
+func sameActor(ctx context.Context, s store.Store, token func(context.Context) (string, error)) error {
+	owner, err := s.Owner(ctx)
+	if err != nil || owner.Actor == "" {
+		return err
+	}
+	text, err := token(ctx)
+	if err != nil {
+		return &ExitError{Code: ExitConfig, Err: fmt.Errorf("--token: %w", err)}
+	}
+	var claims jwt.RegisteredClaims
+	if _, _, err := jwt.NewParser().ParseUnverified(text, &claims); err != nil || claims.Subject == "" || claims.Subject == owner.Actor {
+		return nil
+	}
+	return &ExitError{Code: ExitFailed, Err: fmt.Errorf("%w: the token is of %q, the store of %q", store.ErrWrongStore, claims.Subject, owner.Actor)}
 }
 
 // hopeless says whether an event means that a command can't go on without somebody's help, and why.
