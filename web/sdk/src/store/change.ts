@@ -118,3 +118,6 @@ export interface Result {
 
 /** The reason of a row parked because another content is stored under its id. */
 export const reasonConflict = "id_conflict";
+
+/** The Result of a change that was not applied. */
+export const noResult: Result = { applied: false, confirmed: [], conflicts: [] };

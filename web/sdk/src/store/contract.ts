@@ -67,7 +67,7 @@ export interface Owner {
 export interface Report {
   /** The store was made by this opening. */
   readonly created: boolean;
-  /** Schema versions before and after; 0 before where it was made. */
+  /** Schema versions before and after; the same where it was made. */
   readonly from: number;
   readonly to: number;
   /** Unreadable rows that this opening set aside. */

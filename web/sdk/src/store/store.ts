@@ -1,0 +1,116 @@
+/** TableStore: the contract over the tables of a medium. */
+
+import { apply } from "./apply.ts";
+import type { Change, Result } from "./change.ts";
+import { checkChanges } from "./check.ts";
+import type { Message, Room, Store } from "./contract.ts";
+import { StoreError } from "./errors.ts";
+import { type Beat, sameBeat } from "./head.ts";
+import { type StoredMessage, stored } from "./messages.ts";
+import { Outbox } from "./outbox.ts";
+import type { Row } from "./row.ts";
+import { evictable, requeue } from "./rule.ts";
+import { type Query, within } from "./tables.ts";
+
+export class TableStore extends Outbox implements Store {
+  async drain(): Promise<number> {
+    await this.read(async () => {}); // closed, damaged: told before the lock is asked for
+    const taken = this.draining ? undefined : await this.lock.take();
+    if (!taken) throw new StoreError("draining", "another handle drains it");
+    try {
+      const fence = await this.write(async (t) => {
+        const beat = (await t.tables.get("meta", "beat")) as Beat | undefined;
+        if (taken.judged && !sameBeat(beat, taken.after)) {
+          throw new StoreError("draining", "its drainer is alive");
+        }
+        for (const r of await t.rows({ index: "state", lower: "sending", upper: "sending" })) t.update(r, requeue(r));
+        t.put("meta", { name: "beat", fence: t.head.fence + 1, n: 0, hidden: false, free: false } satisfies Beat);
+        return ++t.head.fence;
+      });
+      this.begin(fence);
+      return fence;
+    } catch (e) {
+      this.lock.free();
+      throw e;
+    }
+  }
+
+  async undrain(): Promise<void> {
+    await this.read(async () => {});
+    if (this.stop() !== 0) this.lock.free();
+  }
+
+  async apply(fence: number, changes: readonly Change[]): Promise<Result[]> {
+    checkChanges(changes);
+    const bodies = await Promise.all(
+      changes.map((c) =>
+        Promise.all(
+          "messages" in c
+            ? c.messages.map((m) => this.sealer.body("message", { room: m.room, id: m.messageId }, m))
+            : [],
+        ),
+      ),
+    );
+    return this.drained(fence, async (t) => {
+      const results: Result[] = [];
+      for (const [i, c] of changes.entries()) results.push(await apply(t, c, bodies[i]!));
+      return results;
+    });
+  }
+
+  evict(fence: number, now: number): Promise<Row[]> {
+    return this.drained(fence, async (t) => {
+      const aside = await Promise.all(
+        ["parked", "uncertain"].map((s) => t.rows({ index: "state", lower: s, upper: s })),
+      );
+      const gone = evictable(this.limits, aside.flat(), now);
+      for (const r of gone) t.remove(r);
+      t.head.evicted += gone.length;
+      return gone;
+    });
+  }
+
+  room(room: string): Promise<Room | undefined> {
+    return this.read(async (t) => (await t.tables.get("cursors", room)) as Room | undefined);
+  }
+
+  rooms(): Promise<Room[]> {
+    return this.read(async (t) => (await t.tables.all("cursors", {})) as Room[]);
+  }
+
+  feed(room: string, after: number, limit: number): Promise<Message[]> {
+    const from = Math.max(after, 0);
+    if (room === "") return this.#messages({ index: "feed", lower: from, open: true, limit });
+    return this.#messages({ index: "roomFeed", ...within(room), lower: [room, from], open: true, limit });
+  }
+
+  async view(room: string, before: number, limit: number): Promise<Message[]> {
+    const upper = before > 0 ? [room, before] : within(room).upper;
+    return (await this.#messages({ index: "seq", lower: [room], upper, limit, reverse: true })).reverse();
+  }
+
+  /** Reads messages. One that can't be read is set aside: it must not hide the others. */
+  async #messages(q: Query): Promise<Message[]> {
+    const found = await this.read((t) => stored(t, q));
+    const opened = await Promise.all(found.map((m) => this.#openMessage(m)));
+    return opened.filter((m) => m !== undefined);
+  }
+
+  async #openMessage(m: StoredMessage): Promise<Message | undefined> {
+    const { room, epoch, seq, messageId, actor, clientMessageId, at } = m;
+    try {
+      const { text, data } = await this.sealer.openBody(m, room, clientMessageId, messageId);
+      return { position: m.position ?? 0, room, epoch, seq, messageId, actor, clientMessageId, text, data, at };
+    } catch (e) {
+      await this.write(async (t) => t.setAside("messages", [room, messageId], `message ${messageId}: ${String(e)}`, m));
+      return undefined;
+    }
+  }
+
+  forget(room: string): Promise<void> {
+    return this.write(async (t) => {
+      for (const m of await stored(t, { index: "seq", ...within(room) })) t.delete("messages", [m.room, m.messageId]);
+      t.delete("cursors", room);
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/** How firmly the browser keeps what is stored, and whether it did. */
+
+/** A place beside IndexedDB for one short text. Where there is none it holds nothing. */
+export interface Marker {
+  get(): Promise<string | undefined>;
+  set(text: string): Promise<void>;
+}
+
+/** What of the browser is used for it. */
+export interface StorageEnv {
+  marker(name: string): Marker;
+  /** `navigator.storage`; undefined where there is none. */
+  readonly manager: Pick<StorageManager, "persist" | "persisted" | "estimate"> | undefined;
+}
+
+/** What the browser says of this origin's storage. */
+export interface StorageState {
+  /** It won't be thrown away to make room; undefined where the browser doesn't say. */
+  readonly persistent: boolean | undefined;
+  /** Bytes used and allowed, by the browser's estimate; undefined where it doesn't say. */
+  readonly usage: number | undefined;
+  readonly quota: number | undefined;
+}
+
+/** Reads what the browser says; with `ask` it is asked first to keep the storage, which may ask the user. */
+export async function storageState(ask: boolean, env: StorageEnv = browserStorage()): Promise<StorageState> {
+  const m = env.manager;
+  const persistent = await (ask ? m?.persist() : m?.persisted())?.catch(() => undefined);
+  const { usage, quota } = (await m?.estimate().catch(() => undefined)) ?? {};
+  return { persistent, usage, quota };
+}
+
+/** A marker in localStorage, or, where there is none (workers), in the Cache. */
+function browserMarker(name: string): Marker {
+  const url = `/${encodeURIComponent(name)}`;
+  const local = (): Storage | undefined => globalThis.localStorage;
+  return {
+    async get() {
+      try {
+        if (local()) return local()!.getItem(name) ?? undefined;
+        return await (await (await caches.open(name)).match(url))?.text();
+      } catch {
+        return undefined; // blocked: then nothing is known
+      }
+    },
+    async set(text) {
+      try {
+        if (local()) local()!.setItem(name, text);
+        else await (await caches.open(name)).put(url, new Response(text));
+      } catch {
+        // Blocked or full: then a loss goes unnoticed, which the store itself must not fail for.
+      }
+    },
+  };
+}
+
+/** The browser's own. */
+export function browserStorage(): StorageEnv {
+  return { marker: browserMarker, manager: globalThis.navigator?.storage };
+}
