@@ -1,6 +1,6 @@
 /**
  * Leader: one writer per origin (docs/spec/client.md, 5). The tab that holds the Web Lock sends; it beats in the store. A
- * tab that can't get the lock watches the beats, and takes the lock from a leader that gives none: a frozen tab keeps its
+ * tab that asked for the lock in vain waits for it and watches the beats, and takes the lock from a leader that gives none: a frozen tab keeps its
  * lock. The fence in the store, not the lock, decides what counts: whoever was robbed changes nothing any more.
  *
  * A beat is dead when it has been looked at, unchanged, for long enough on the watcher's own clock: no two tabs' clocks are
@@ -33,6 +33,8 @@ export class Leader implements Lock {
   #hear: (hint: Hint) => void = () => {};
   /** Lets the Web Lock go, where it is held. */
   #release: (() => void) | undefined;
+  /** This tab asked for the lock and didn't get it: it waits for it from then on, and holds it for its next `take`. */
+  #wants = false;
   /** Takes back the request that waits for the Web Lock. */
   #waiting: AbortController | undefined;
   /** The fence under which this tab drains, 0 if it doesn't. */
@@ -53,11 +55,17 @@ export class Leader implements Lock {
     this.#channel = env.channel(this.#name);
     if (this.#channel) this.#channel.onmessage = (e) => this.#told(e.data);
     this.#unlisten = env.page.listen((event) => this.#page(event));
-    this.#watch();
   }
 
   async take(): Promise<Taken | undefined> {
-    if (this.#away || this.#closed || this.#fence !== 0) return undefined;
+    if (this.#closed || this.#fence !== 0) return undefined;
+    const taken = this.#away ? undefined : await this.#take();
+    this.#wants = !taken;
+    this.#watch();
+    return taken;
+  }
+
+  async #take(): Promise<Taken | undefined> {
     if (this.#release) return { judged: false };
     if (this.#env.locks && (await this.#request({ ifAvailable: true }))) return { judged: false };
     const dead = await this.#look();
@@ -70,6 +78,7 @@ export class Leader implements Lock {
   hold(fence: number): boolean {
     if (this.#away || this.#closed || (this.#env.locks && !this.#release)) return false;
     this.#fence = fence;
+    this.#wants = false;
     this.#waiting?.abort();
     if (this.#env.page.hidden()) this.#beat();
     else this.#beatLater();
@@ -83,8 +92,8 @@ export class Leader implements Lock {
     this.#timer();
     // The last beat is begun before the lock goes, so that it is there when another looks.
     if (fence !== 0) this.#last = this.#beats.write(fence, false, true).then(() => this.#post("free"), ignore);
+    this.#wants = false;
     this.#unlock();
-    this.#watch();
   }
 
   announce(): void {
@@ -169,7 +178,6 @@ export class Leader implements Lock {
       this.#unlock();
     } else if (event === "resume" && this.#away) {
       this.#away = false;
-      this.#watch();
       this.#hear("free");
     } else if (this.#fence !== 0) {
       this.#beat();
@@ -192,7 +200,7 @@ export class Leader implements Lock {
   /** Waits for the Web Lock and looks at the beats, until this tab drains. */
   #watch(): void {
     this.#timer();
-    if (this.#closed || this.#away || this.#fence !== 0) return;
+    if (this.#closed || this.#away || this.#fence !== 0 || !this.#wants) return;
     if (this.#env.locks && !this.#waiting && !this.#release) {
       const waiting = new AbortController();
       this.#waiting = waiting;
@@ -203,7 +211,7 @@ export class Leader implements Lock {
     }
     this.#timer = this.#env.after(beatEvery, async () => {
       const dead = await this.#look().catch(() => false);
-      if (this.#fence !== 0 || this.#closed || this.#away) return;
+      if (this.#fence !== 0 || this.#closed || this.#away || !this.#wants) return;
       if (dead || (!this.#env.locks && this.#seen?.beat?.free)) this.#hear("free");
       if (this.#fence === 0) this.#watch();
     });
