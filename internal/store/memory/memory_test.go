@@ -36,6 +36,10 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(testing.TB) storetest.Place { return place{memory.NewDisk(nil)} })
 }
 
+func TestBooks(t *testing.T) {
+	storetest.RunBooks(t, func(testing.TB) storetest.Place { return place{memory.NewDisk(nil)} })
+}
+
 // TestRestored is a backup that went on without those who read the original: same rows, same server, another epoch.
 func TestRestored(t *testing.T) {
 	disk := memory.NewDisk(memory.Counted("n"))

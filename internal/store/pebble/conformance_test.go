@@ -9,6 +9,7 @@ import (
 	lsm "github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"hapax/internal/gateway"
 	"hapax/internal/room"
 	"hapax/internal/store"
 	"hapax/internal/store/storetest"
@@ -57,6 +58,16 @@ func (f *flushing) Commit(ctx context.Context, b *store.Batch) ([]room.Outcome, 
 func (f *flushing) Purge(ctx context.Context, p store.Policy, now int64) (store.Purged, error) {
 	done, err := f.Store.Purge(ctx, p, now)
 	return done, errors.Join(err, f.maybe(err))
+}
+
+func (f *flushing) Enter(ctx context.Context, now int64, commands []gateway.Command) ([]gateway.Outcome, error) {
+	out, err := f.Store.Enter(ctx, now, commands)
+	return out, errors.Join(err, f.maybe(err))
+}
+
+func (f *flushing) EraseBodies(ctx context.Context, tenant, source string, before int64) (int64, error) {
+	n, err := f.Store.EraseBodies(ctx, tenant, source, before)
+	return n, errors.Join(err, f.maybe(err))
 }
 
 func (f *flushing) maybe(err error) error {
@@ -115,6 +126,30 @@ func TestConformance(t *testing.T) {
 		o := small()
 		o.FS = vfs.NewMem()
 		return spot{dir: "/data", opts: o}
+	})
+}
+
+func TestBooks(t *testing.T) {
+	storetest.RunBooks(t, func(t testing.TB) storetest.Place {
+		o := small()
+		o.FS = vfs.NewMem()
+		return spot{dir: "/data", opts: o}
+	})
+}
+
+// TestBooksFlushed runs the suite with rows in tables rather than in memory.
+func TestBooksFlushed(t *testing.T) {
+	storetest.RunBooks(t, func(t testing.TB) storetest.Place {
+		o := small()
+		o.FS = vfs.NewMem()
+		return spot{dir: "/data", opts: o, flush: 3}
+	})
+}
+
+// TestBooksOnDisk runs the suite on real files.
+func TestBooksOnDisk(t *testing.T) {
+	storetest.RunBooksFixed(t, func(t testing.TB) storetest.Place {
+		return spot{dir: t.TempDir() + "/data", opts: Options{CacheBytes: 8 << 20}}
 	})
 }
 

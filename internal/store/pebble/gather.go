@@ -112,7 +112,7 @@ func (s *Store) lookUp() error {
 	return nil
 }
 
-// lookup reads results, of most keys in the tables only.
+// lookup reads results and the gateway's keys, of most in the tables only.
 type lookup struct {
 	s      *Store
 	tables *lsm.Iterator // without the memtables
@@ -121,8 +121,7 @@ type lookup struct {
 }
 
 func (s *Store) newLookup() (*lookup, error) {
-	opts := resultsRange()
-	opts.LowerBound = countsKey // its row is read too
+	opts := lookedUp()
 	opts.OnlyReadGuaranteedDurable = true
 	tables, err := s.db.NewIter(opts)
 	if err != nil {
@@ -148,6 +147,11 @@ func (s *Store) newLookup() (*lookup, error) {
 	return k, nil
 }
 
+// lookedUp are the options for the rows that a commit looks up: counts, the gateway's keys, results.
+func lookedUp() *lsm.IterOptions {
+	return &lsm.IterOptions{LowerBound: countsKey, UpperBound: []byte{tableResults + 1}, UseL6Filters: true}
+}
+
 // resultsRange are the options for looking results up: by the bloom filters of all levels, also of the bottom one, which db.Get wouldn't ask.
 func resultsRange() *lsm.IterOptions {
 	return &lsm.IterOptions{LowerBound: []byte{tableResults}, UpperBound: []byte{tableResults + 1}, UseL6Filters: true}
@@ -161,29 +165,31 @@ func (k *lookup) close() {
 }
 
 func (k *lookup) find(key []byte, h *held) error {
-	it := k.tables
-	if k.whole || k.s.w.recent.has(key) {
-		if k.all == nil {
-			var err error
-			if k.all, err = k.s.db.NewIter(resultsRange()); err != nil {
-				return damage(err)
-			}
-		}
-		it = k.all
-	}
-	if !it.SeekPrefixGE(key) {
-		return damage(it.Error())
-	}
-	if !bytes.Equal(it.Key(), key) {
-		return nil
-	}
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return damage(err)
+	value, ok, err := k.get(key)
+	if err != nil || !ok {
+		return err
 	}
 	h.result, err = readResult(key, value, k.s.self.Epochs)
 	h.known = err == nil
 	return err
+}
+
+// get returns a row, which is valid until the next one is asked for.
+func (k *lookup) get(key []byte) (value []byte, ok bool, err error) {
+	it := k.tables
+	if k.whole || k.s.w.recent.has(key) {
+		if k.all == nil {
+			if k.all, err = k.s.db.NewIter(lookedUp()); err != nil {
+				return nil, false, damage(err)
+			}
+		}
+		it = k.all
+	}
+	if !it.SeekPrefixGE(key) || !bytes.Equal(it.Key(), key) {
+		return nil, false, damage(it.Error())
+	}
+	value, err = it.ValueAndErr()
+	return value, err == nil, damage(err)
 }
 
 // size is about what the batch will take.

@@ -2,7 +2,8 @@ package pebble
 
 import "hash/maphash"
 
-// recent remembers which result keys were written or dropped lately, by hash, so that a first send is looked up in the tables only.
+// recent remembers which results, and which of the gateway's keys, were written or dropped lately, by hash, so that a first one is looked up in
+// the tables only.
 //
 // Tables have bloom filters; memtables don't, and searching their skip lists for a key that isn't there was two thirds of a commit. A key
 // that recent doesn't have can't be in a memtable, and one that it has is looked up in full: so it is a filter, never an answer.

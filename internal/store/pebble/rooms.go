@@ -23,6 +23,9 @@ type writing struct {
 
 	recent  recent
 	scratch scratch
+
+	due       dueMarks
+	heldMarks heldMarks
 }
 
 func (w *writing) init(s *Store, c counts) {
@@ -30,6 +33,7 @@ func (w *writing) init(s *Store, c counts) {
 	w.given = c.numbers
 	w.rooms = map[string]*roomRow{}
 	w.recent = newRecent(c.commits)
+	w.heldMarks = newHeldMarks()
 	w.life = append([]byte(s.self.Life), '-')
 }
 

@@ -40,6 +40,7 @@ type Store struct {
 // moment is the state after a synced commit, held until the last reader has left it.
 type moment struct {
 	snapshot *lsm.Snapshot
+	due      dueMarks
 	readers  int  // under Store.mu
 	past     bool // a newer one took its place
 }
@@ -117,7 +118,7 @@ func (s *Store) leave(m *moment) {
 
 // publish shows readers what is in the database now. The caller holds the writer's token and knows that all of it is synced.
 func (s *Store) publish() {
-	fresh := &moment{snapshot: s.db.NewSnapshot()}
+	fresh := &moment{snapshot: s.db.NewSnapshot(), due: s.w.due}
 	s.mu.Lock()
 	old := s.now
 	s.now = fresh
