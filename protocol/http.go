@@ -74,17 +74,23 @@ func AppendPost(dst []byte, c *Command) []byte {
 
 // AppendProblem appends an error event to dst as an RFC 9457 problem document, and returns the HTTP status that goes with it.
 func AppendProblem(dst []byte, e *Event) (body []byte, status int) {
+	status = e.Code.Rule().Status
+	return AppendProblemStatus(dst, e, status), status
+}
+
+// AppendProblemStatus is AppendProblem for an answer whose HTTP status isn't the code's own, like 405.
+func AppendProblemStatus(dst []byte, e *Event, status int) []byte {
 	rule := e.Code.Rule()
 	dst = appendString(append(dst, `{"type":`...), rule.Type())
 	dst = appendMember(dst, "title", rule.Title)
-	dst = appendInt(dst, "status", int64(rule.Status))
+	dst = appendInt(dst, "status", int64(status))
 	dst = appendMember(dst, "detail", e.Text)
 	dst = appendMember(dst, "code", string(e.Code))
 	dst = appendBool(dst, "retryable", e.Retryable)
 	if e.RetryAfterMs > 0 {
 		dst = appendInt(dst, "retryAfterMs", e.RetryAfterMs)
 	}
-	return append(e.appendSubject(dst), '}'), rule.Status
+	return append(e.appendSubject(dst), '}')
 }
 
 // DecodeProblem reads a problem document as the error event that it stands for: its detail is the event's text. A body that is

@@ -39,7 +39,7 @@ func (s *server) listen() (a Addresses, err error) {
 	if err := s.listenSocket(); err != nil {
 		return a, err
 	}
-	page, err := console.New(s.http)
+	page, err := console.New(s.door)
 	if err != nil {
 		return a, err
 	}

@@ -15,6 +15,7 @@ import (
 	"hapax/internal/store"
 	"hapax/internal/store/memory"
 	"hapax/internal/store/pebble"
+	"hapax/internal/wire"
 	wirehttp "hapax/internal/wire/http"
 	"hapax/internal/wire/ws"
 	"hapax/protocol"
@@ -61,10 +62,9 @@ func (s *server) open(ctx context.Context) (err error) {
 		return err
 	}
 	started, _ := s.host.Clock.Now()
-	s.http = wirehttp.New(wirehttp.Options{
-		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Protocol: limits,
-		SendWait: t.Send, ReadWait: t.Send, Requests: l.Requests, OpenAPI: api.OpenAPI,
-		DevSession: signIn, Figures: s.readFigures(started),
+	s.door = wire.NewDoor(l.Requests, s.auth, s.metrics, s.log, t.Send)
+	wirehttp.Open(wirehttp.Options{
+		Door: s.door, Rooms: s.engine, Protocol: limits, SendWait: t.Send, OpenAPI: api.OpenAPI, DevSession: signIn, Figures: s.readFigures(started),
 	})
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 	"hapax/internal/fanout"
 	"hapax/internal/store"
 	"hapax/internal/telemetry"
+	"hapax/internal/wire"
 	"hapax/internal/wire/admin"
-	wirehttp "hapax/internal/wire/http"
 	"hapax/internal/wire/ws"
 )
 
@@ -64,7 +64,7 @@ type server struct {
 	engine  *engine.Engine
 	auth    auth.Verifier
 	ws      *ws.Server
-	http    *wirehttp.Server
+	door    *wire.Door
 	clients *http.Server
 	admin   *http.Server
 	socket  *http.Server

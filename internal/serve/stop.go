@@ -13,7 +13,7 @@ func (s *server) stop() error {
 	s.health.Down("drain", "the server is going down")
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Drain.Wait)
 	defer cancel()
-	s.http.Drain(s.config.Drain.Spread.Milliseconds())
+	s.door.Drain(s.config.Drain.Spread.Milliseconds())
 	requests := make(chan error, 1)
 	// Shutdown closes the listener at once and waits for requests; connections that became WebSockets aren't its own any more.
 	go func() { requests <- shutdown(ctx, s.clients) }()

@@ -9,12 +9,12 @@ import (
 // WriteProblem answers an HTTP request with an error event as a problem document (RFC 9457), with Retry-After where the
 // event says when to come back.
 func WriteProblem(w http.ResponseWriter, e protocol.Event) {
-	body, status := protocol.AppendProblem(nil, &e)
-	WriteStatus(w, status, e, body)
+	WriteStatus(w, e.Code.Rule().Status, e)
 }
 
-// WriteStatus is WriteProblem for a status that isn't the code's own.
-func WriteStatus(w http.ResponseWriter, status int, e protocol.Event, body []byte) {
+// WriteStatus is WriteProblem for a status that isn't the code's own. The document carries the status too.
+func WriteStatus(w http.ResponseWriter, status int, e protocol.Event) {
+	body := protocol.AppendProblemStatus(nil, &e, status)
 	h := w.Header()
 	h.Set("Content-Type", protocol.MediaProblem)
 	h.Set("Cache-Control", "no-store")

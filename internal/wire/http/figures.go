@@ -51,12 +51,12 @@ type Histogram struct {
 }
 
 // figures answers an operator. They tell of the whole server, so a session of some rooms or tenants may not read them.
-func (s *Server) figures(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s *server) figures(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	if !session.ReadsAllTenants() {
 		s.refuse(w, wire.Error(protocol.Forbidden, "the server's figures are for operators: tokens that read every tenant", 0))
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.ReadWait)
+	ctx, cancel := context.WithTimeout(r.Context(), s.Door.Wait)
 	defer cancel()
 	f, err := s.Figures(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Server) figures(w http.ResponseWriter, r *http.Request, session *auth.S
 	s.writeJSON(w, f)
 }
 
-func (s *Server) writeJSON(w http.ResponseWriter, v any) {
+func (s *server) writeJSON(w http.ResponseWriter, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		s.unavailable(w, "answer", err)

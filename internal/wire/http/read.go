@@ -16,7 +16,7 @@ import (
 )
 
 // byKey answers what is held of the actor's own key, as `status` does.
-func (s *Server) byKey(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s *server) byKey(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	name := s.roomOf(w, r)
 	if name == "" {
 		return
@@ -33,14 +33,14 @@ func (s *Server) byKey(w http.ResponseWriter, r *http.Request, session *auth.Ses
 		return
 	}
 	key := idem.Key{Actor: session.Actor, Room: name, ID: id}
-	ctx, cancel := context.WithTimeout(r.Context(), s.ReadWait)
+	ctx, cancel := context.WithTimeout(r.Context(), s.Door.Wait)
 	defer cancel()
 	o := s.Rooms.Status(ctx, key, sentAt)
 	s.reply(w, o, key)
 }
 
 // read answers rows: those below before, those after a whole cursor, or the last ones.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s *server) read(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	name := s.roomOf(w, r)
 	if name == "" {
 		return
@@ -66,7 +66,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, session *auth.Sess
 		s.refuse(w, wire.Error(protocol.BadRequest, q.fault, 0))
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.ReadWait)
+	ctx, cancel := context.WithTimeout(r.Context(), s.Door.Wait)
 	defer cancel()
 	if before > 0 {
 		s.page(ctx, w, name, before, limit, session.Actor)
@@ -75,7 +75,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, session *auth.Sess
 	s.caughtUp(ctx, w, name, cursor, limit, session.Actor)
 }
 
-func (s *Server) page(ctx context.Context, w http.ResponseWriter, name string, before int64, limit int, actor string) {
+func (s *server) page(ctx context.Context, w http.ResponseWriter, name string, before int64, limit int, actor string) {
 	rows, more, err := s.Rooms.History(ctx, name, before, limit)
 	if err != nil {
 		s.unavailable(w, "history", err)
@@ -86,7 +86,7 @@ func (s *Server) page(ctx context.Context, w http.ResponseWriter, name string, b
 	}))
 }
 
-func (s *Server) caughtUp(ctx context.Context, w http.ResponseWriter, name string, cursor *engine.Cursor, limit int, actor string) {
+func (s *server) caughtUp(ctx context.Context, w http.ResponseWriter, name string, cursor *engine.Cursor, limit int, actor string) {
 	caught, err := s.Rooms.Read(ctx, name, cursor, limit)
 	if err != nil {
 		s.unavailable(w, "read", err)
@@ -102,8 +102,8 @@ func (s *Server) caughtUp(ctx context.Context, w http.ResponseWriter, name strin
 	s.write(w, http.StatusOK, append(strconv.AppendBool(body, caught.Reset), '}'))
 }
 
-func (s *Server) unavailable(w http.ResponseWriter, what string, err error) {
-	s.Log.Warn("the store didn't answer", "command", what, "error", err)
+func (s *server) unavailable(w http.ResponseWriter, what string, err error) {
+	s.Door.Log.Warn("the store didn't answer", "command", what, "error", err)
 	s.refuse(w, wire.Error(protocol.Unavailable, "the store can't answer now", 0))
 }
 

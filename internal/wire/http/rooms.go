@@ -32,7 +32,7 @@ type roomEntry struct {
 }
 
 // rooms answers the rooms that the actor may read, with heads, by rising name.
-func (s *Server) rooms(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s *server) rooms(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	q := query{values: r.URL.Query()}
 	after, _ := q.text("after")
 	limit := int(q.integer("limit", roomsLimit, 1))
@@ -43,7 +43,7 @@ func (s *Server) rooms(w http.ResponseWriter, r *http.Request, session *auth.Ses
 		s.refuse(w, wire.Error(protocol.BadRequest, q.fault, 0))
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.ReadWait)
+	ctx, cancel := context.WithTimeout(r.Context(), s.Door.Wait)
 	defer cancel()
 	list, err := s.readable(ctx, session, after, limit)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Server) rooms(w http.ResponseWriter, r *http.Request, session *auth.Ses
 	s.writeJSON(w, list)
 }
 
-func (s *Server) readable(ctx context.Context, session *auth.Session, after string, limit int) (roomList, error) {
+func (s *server) readable(ctx context.Context, session *auth.Session, after string, limit int) (roomList, error) {
 	list := roomList{Epoch: s.Rooms.Identity().Epoch, Rooms: []roomEntry{}}
 	for scanned := 0; ; {
 		heads, err := s.Rooms.List(ctx, after, roomsChunk)

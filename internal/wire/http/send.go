@@ -19,7 +19,7 @@ type answer chan room.Outcome
 // Complete implements engine.Completion. The channel has room for the one outcome, so nobody is ever waited for.
 func (a answer) Complete(o room.Outcome) { a <- o }
 
-func (s *Server) send(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+func (s *server) send(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	name := s.roomOf(w, r)
 	if name == "" {
 		return
@@ -53,7 +53,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, session *auth.Sess
 }
 
 // readSend reads key and body. Of several faults the first is told.
-func (s *Server) readSend(w http.ResponseWriter, r *http.Request, name string) (protocol.Command, *protocol.Problem) {
+func (s *server) readSend(w http.ResponseWriter, r *http.Request, name string) (protocol.Command, *protocol.Problem) {
 	id, problem := protocol.ParseIdempotencyKey(r.Header.Values(protocol.HeaderKey))
 	if problem != nil {
 		problem.Room = name
@@ -71,7 +71,7 @@ func (s *Server) readSend(w http.ResponseWriter, r *http.Request, name string) (
 }
 
 // reply answers with an ack as the body, 201 for a first send and 200 for a repeat, or with the outcome's problem.
-func (s *Server) reply(w http.ResponseWriter, o room.Outcome, key idem.Key) {
+func (s *server) reply(w http.ResponseWriter, o room.Outcome, key idem.Key) {
 	e := wire.Answer(o, key)
 	if e.Type == protocol.TypeError {
 		s.refuse(w, e)

@@ -23,7 +23,7 @@ type signInWays struct {
 }
 
 // signIn tells a page how its reader can sign in: by a token, and in dev by a name.
-func (s *Server) signIn(w http.ResponseWriter, _ *http.Request) {
+func (s *server) signIn(w http.ResponseWriter, _ *http.Request) {
 	ways := signInWays{Ways: []string{"token"}}
 	if s.DevSession != nil {
 		ways.Ways = append(ways.Ways, "name")
@@ -39,7 +39,7 @@ type devSession struct {
 
 // devSession signs in whoever sits at this machine by a name. Only the server's own page may ask, and only by a name of this
 // machine: else any page that a browser here has open, or one whose name was made to lead here, could be anybody.
-func (s *Server) devSession(w http.ResponseWriter, r *http.Request) {
+func (s *server) devSession(w http.ResponseWriter, r *http.Request) {
 	if !wire.LoopbackHost(r.Host) || !wire.SameOrigin(r) {
 		s.refuse(w, wire.Error(protocol.Forbidden, "only this server's own page signs in by a name, opened by localhost or a loopback address; else use hapax token", 0))
 		return
