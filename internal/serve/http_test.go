@@ -10,7 +10,6 @@ import (
 
 	"hapax/internal/config"
 	"hapax/internal/store"
-	"hapax/protocol"
 )
 
 func TestKeysInHeaders(t *testing.T) {
