@@ -1,0 +1,120 @@
+package audit
+
+import "iter"
+
+// Log is a gateway's log and what its store states of it: one consistent reading. The texts of scopes, states and decisions
+// are those of docs/log.md. Slices are valid until the next call.
+type Log interface {
+	Head() StatedHead
+	// Records gives the bytes of the records after a number, in rising order of where they lie.
+	Records(after int64) iter.Seq2[[]byte, error]
+	// Record gives the bytes of one record, nil where there is none.
+	Record(number int64) ([]byte, error)
+	Sources() ([]StatedSource, error)
+	// Keys gives all keys of which something is kept.
+	Keys() iter.Seq2[*StatedKey, error]
+	// Key is what is kept of one key, the zero StatedKey where nothing is.
+	Key(tenant, source, key string) (*StatedKey, error)
+	Books() ([]StatedBook, error)
+	// Capacity is the largest lru_capacity among the registered keys of a source.
+	Capacity(tenant, source string) (int64, error)
+	// Ledger gives the repeated keys of a source in a currency, the most recent first, at most limit.
+	Ledger(currency, tenant, source string, limit int64) ([]StatedEntry, error)
+	// Outbox gives all rows of the outbox.
+	Outbox() iter.Seq2[*StatedRow, error]
+}
+
+// StatedHead is the end of the log as the store has it.
+type StatedHead struct {
+	Number int64
+	Hash   [32]byte
+	Ruled  bool // there is a policy
+	Policy StatedPolicy
+}
+
+// StatedPolicy is the policy that all is judged by.
+type StatedPolicy struct {
+	BlockWindowS int64
+	ScopeStrict  bool
+	LRUMinHits   int64
+}
+
+// StatedSettings are what stands for a source.
+type StatedSettings struct {
+	WindowS, LRUCapacity, Parts int64
+	Scope                       string
+	Open, Forward               bool
+}
+
+// StatedSource is a source, and how many events it had.
+type StatedSource struct {
+	Tenant, Source string
+	StatedSettings
+	Events int64
+}
+
+// StatedKey is what is kept of a key.
+type StatedKey struct {
+	Tenant, Source, Key string
+
+	Registered            bool
+	Scope                 string // as registered
+	WindowS, LRUCapacity  int64
+	Since                 int64
+	LastEvent             int64
+	Events                int64
+	Accepted              int64
+	Waiting               int64
+	Repeats               int64
+	Last, LastSeenAt      int64 // the last accepted or deduped event
+	LastScope             string
+	LastCurrency          string
+	LastSaid              string
+	Root                  int64
+	RootID                string
+	RootPrint             [32]byte
+	RootForwarded, RootOK bool // RootOK: a destination took it
+	Hits                  []StatedHits
+}
+
+// StatedHits are a key's repeats in one currency.
+type StatedHits struct {
+	Currency                   string
+	Count                      int64
+	LRURank, SeenAt, LastEvent int64
+}
+
+// StatedBook holds the sums of a source in a currency; sums are texts as the contract writes them.
+type StatedBook struct {
+	Currency, Tenant, Source string
+
+	UnknownKey, BadAmount, Mismatches, DuplicatePending, DuplicateDone, Accept int64
+
+	Accepted, Deduped string
+	TenantAccepted    int64
+	TenantTotal       string
+}
+
+// StatedEntry is an entry of a ledger.
+type StatedEntry struct {
+	Tenant, Source, Key  string
+	Hits                 int64
+	LRURank, SeenAt, Seq int64
+}
+
+// StatedRow is a row of the outbox.
+type StatedRow struct {
+	Number              int64
+	ID                  string
+	Tenant, Source, Key string
+	Ordinal             int64
+	Dead                bool // a dead letter; else it waits
+	Held                bool // it waits for an earlier one of its key
+}
+
+// Anchored is a head noted outside of the store.
+type Anchored struct {
+	Number int64
+	Hash   [32]byte
+	When   string // for people
+}

@@ -1,0 +1,188 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hapax/internal/anchor"
+	"hapax/internal/engine/intake"
+	"hapax/internal/gateway"
+)
+
+// Options of a Prover.
+type Options struct {
+	Books   intake.Books
+	Log     *slog.Logger
+	Every   time.Duration // between two full proofs
+	Pace    int           // records a second that a proof in the background reads; 0: as fast as it can
+	Keys    int           // that a proof holds at a time, see audit.ProofOptions; 0: DefaultKeys
+	Anchor  string        // file that the head is noted in; "": none
+	Changed func(reason string, blocked bool)
+}
+
+// DefaultKeys takes about 200 MB of a server where there are so many keys; more are proved in several passes.
+const DefaultKeys = 1 << 20
+
+const (
+	anchorEvery = time.Minute
+	retryEvery  = time.Minute // after a proof that failed, or that could not be made
+)
+
+// Prover proves a gateway's log, at the start and again and again.
+type Prover struct {
+	o      Options
+	passes int // that the last proof needed; Run's own
+
+	mu       sync.Mutex
+	reason   string // why the gateway is blocked
+	blocked  bool
+	failed   bool // the last proof failed
+	anchored int64
+}
+
+// New makes a Prover. The gateway is blocked until Run has checked what there is.
+func New(o Options) *Prover {
+	if o.Keys == 0 {
+		o.Keys = DefaultKeys
+	}
+	return &Prover{o: o, reason: "the log is being checked", blocked: true}
+}
+
+// Blocked tells whether nothing may be let in, and why, in words for people.
+func (p *Prover) Blocked() (reason string, blocked bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reason, p.blocked
+}
+
+// Failed tells whether the last proof failed.
+func (p *Prover) Failed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
+
+// Run checks the records since the last proof, then proves the whole log every so often and notes its head, until ctx ends. Then it
+// notes the last head and returns.
+func (p *Prover) Run(ctx context.Context) {
+	p.changed()
+	var noted sync.WaitGroup
+	if p.o.Anchor != "" {
+		noted.Go(func() { p.anchors(ctx) })
+	}
+	defer noted.Wait()
+	for last, err := p.begin(ctx); ; {
+		wait := retryEvery
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			p.o.Log.Error("the log can't be proved", "error", err)
+		case last.OK:
+			wait = time.Until(time.UnixMilli(last.At).Add(p.o.Every))
+		}
+		if wait > 0 && pause(ctx, wait) != nil {
+			return
+		}
+		last, err = p.again(ctx)
+	}
+}
+
+// begin checks what came since the last proof, or all where there is none that succeeded.
+func (p *Prover) begin(ctx context.Context) (gateway.Proof, error) {
+	last, err := p.last(ctx)
+	if err != nil {
+		return last, err
+	}
+	if last.OK {
+		proof, err := p.tail(ctx, last)
+		if err != nil {
+			return last, err
+		}
+		if proof.OK() {
+			p.o.Log.Info("the log is whole since the last proof", "records", proof.Records, "number", proof.Number)
+			p.tell(last)
+			return last, nil
+		}
+		p.tell(gateway.Proof{Number: proof.Number, Issues: proof.Issues})
+	}
+	if err := p.full(ctx, 0); err != nil {
+		return last, err
+	}
+	return p.last(ctx)
+}
+
+// again proves the whole log beside the server's work, or at full speed where the gateway is blocked anyway.
+func (p *Prover) again(ctx context.Context) (last gateway.Proof, err error) {
+	pace := p.o.Pace
+	if _, blocked := p.Blocked(); blocked {
+		pace = 0
+	}
+	if err = p.full(ctx, pace); err != nil {
+		return last, err
+	}
+	return p.last(ctx)
+}
+
+func (p *Prover) last(ctx context.Context) (last gateway.Proof, err error) {
+	err = p.o.Books.View(ctx, func(v intake.View) error {
+		last = v.Head().Proof
+		return nil
+	})
+	return last, err
+}
+
+// tell takes a proof's result in.
+func (p *Prover) tell(proof gateway.Proof) {
+	p.mu.Lock()
+	p.failed, p.blocked, p.reason = !proof.OK, !proof.OK, ""
+	if !proof.OK {
+		p.reason = fmt.Sprintf("the proof of the log failed: %d issues, the first: %s", len(proof.Issues), first(proof.Issues))
+		p.o.Log.Error("the proof of the log failed", "number", proof.Number, "issues", proof.Issues)
+	} else {
+		p.o.Log.Info("the log is proved", "number", proof.Number, "events", proof.Events)
+	}
+	p.mu.Unlock()
+	p.changed()
+}
+
+func first(issues []string) string {
+	if len(issues) == 0 {
+		return "none is told"
+	}
+	return issues[0]
+}
+
+func (p *Prover) changed() {
+	if p.o.Changed != nil {
+		p.o.Changed(p.Blocked())
+	}
+}
+
+// anchors notes the head every minute, and at the end.
+func (p *Prover) anchors(ctx context.Context) {
+	for pause(ctx, anchorEvery) == nil {
+		p.note(ctx)
+	}
+	p.note(context.WithoutCancel(ctx))
+}
+
+// note appends the head to the anchor where it moved.
+func (p *Prover) note(ctx context.Context) {
+	var head gateway.Head
+	err := p.o.Books.View(ctx, func(v intake.View) error {
+		head = v.Head()
+		return nil
+	})
+	if err == nil && head.Number > p.anchored {
+		if err = anchor.Append(p.o.Anchor, anchor.Head{At: time.Now(), Number: head.Number, Hash: head.Hash}); err == nil {
+			p.anchored = head.Number
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		p.o.Log.Warn("the log's head can't be anchored", "file", p.o.Anchor, "error", err)
+	}
+}

@@ -1,0 +1,120 @@
+package prove
+
+import (
+	"iter"
+
+	"hapax/internal/audit"
+	"hapax/internal/gateway"
+	"hapax/internal/store"
+)
+
+// Stated shows a store's view to the audit, in the audit's own words. It is valid as long as the view.
+func Stated(v store.BooksView) audit.Log { return stated{v} }
+
+type stated struct{ v store.BooksView }
+
+func (s stated) Head() audit.StatedHead {
+	h := s.v.Head()
+	return audit.StatedHead{Number: h.Number, Hash: h.Hash, Ruled: h.Ruled, Policy: audit.StatedPolicy{
+		BlockWindowS: h.Policy.BlockWindowS, ScopeStrict: h.Policy.ScopeStrict, LRUMinHits: h.Policy.LRUMinHits,
+	}}
+}
+
+func (s stated) Records(after int64) iter.Seq2[[]byte, error] { return s.v.Records(after) }
+
+func (s stated) Record(number int64) ([]byte, error) { return s.v.Record(number) }
+
+func (s stated) Sources() ([]audit.StatedSource, error) {
+	all, err := s.v.Sources()
+	out := make([]audit.StatedSource, len(all))
+	for i := range all {
+		from := &all[i]
+		out[i] = audit.StatedSource{Tenant: from.Tenant, Source: from.Name, Events: from.Events, StatedSettings: audit.StatedSettings{
+			WindowS: from.WindowS, LRUCapacity: from.LRUCapacity, Parts: from.Parts, Scope: from.Scope.String(), Open: from.Open, Forward: from.Forward,
+		}}
+	}
+	return out, err
+}
+
+// Keys gives each key in the same place: the audit looks at one at a time.
+func (s stated) Keys() iter.Seq2[*audit.StatedKey, error] {
+	return func(yield func(*audit.StatedKey, error) bool) {
+		var out audit.StatedKey
+		for k, err := range s.v.Keys("", "", "") {
+			if err == nil {
+				fillKey(&out, k.Name, &k.Key)
+			}
+			if !yield(&out, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s stated) Key(tenant, source, key string) (*audit.StatedKey, error) {
+	name := gateway.Name{Tenant: tenant, Source: source, Key: key}
+	k, err := s.v.Key(name)
+	out := &audit.StatedKey{}
+	fillKey(out, name, &k)
+	return out, err
+}
+
+func fillKey(out *audit.StatedKey, n gateway.Name, k *gateway.Key) {
+	hits := out.Hits[:0]
+	for i := range k.Hits {
+		h := &k.Hits[i]
+		hits = append(hits, audit.StatedHits{Currency: h.Currency, Count: h.Count, LRURank: h.Last.LRURank, SeenAt: h.Last.SeenAt, LastEvent: h.Last.Seq})
+	}
+	*out = audit.StatedKey{
+		Tenant: n.Tenant, Source: n.Source, Key: n.Key,
+		Registered: k.Registered, Scope: k.Scope.String(), WindowS: k.WindowS, LRUCapacity: k.LRUCapacity, Since: k.Since,
+		LastEvent: k.LastEvent, Events: k.Events, Accepted: k.Accepted, Waiting: k.Waiting, Repeats: k.Repeats,
+		Last: k.Last.Number, LastSeenAt: k.Last.SeenAt, LastScope: k.Last.Scope.String(), LastCurrency: k.Last.Currency, LastSaid: k.Last.Said.String(),
+		Root: k.Root.Number, RootID: k.Root.ID, RootPrint: k.Root.Fingerprint, RootForwarded: k.Root.Forwarded, RootOK: k.Root.Delivered,
+		Hits: hits,
+	}
+}
+
+func (s stated) Books() ([]audit.StatedBook, error) {
+	all, err := s.v.Books()
+	out := make([]audit.StatedBook, len(all))
+	for i := range all {
+		b := &all[i]
+		c := &b.Totals.Counts
+		out[i] = audit.StatedBook{
+			Currency: b.Currency, Tenant: b.BookName.Tenant, Source: b.Source,
+			UnknownKey: c.UnknownKey, BadAmount: c.BadAmount, Mismatches: b.Mismatches, DuplicatePending: c.DuplicatePending,
+			DuplicateDone: c.DuplicateDone, Accept: c.Accept,
+			Accepted: b.Totals.Accepted.String(), Deduped: b.Totals.Deduped.String(),
+			TenantAccepted: b.Book.Tenant.Accepted, TenantTotal: b.Book.Tenant.Total.String(),
+		}
+	}
+	return out, err
+}
+
+func (s stated) Capacity(tenant, source string) (int64, error) { return s.v.Capacity(tenant, source) }
+
+func (s stated) Ledger(currency, tenant, source string, limit int64) ([]audit.StatedEntry, error) {
+	all, err := s.v.Repeated(currency, tenant, source, limit)
+	out := make([]audit.StatedEntry, len(all))
+	for i := range all {
+		e := &all[i]
+		out[i] = audit.StatedEntry{Tenant: e.Tenant, Source: e.Source, Key: e.DedupeKey, Hits: e.Hits, LRURank: e.LRURank, SeenAt: e.SeenAt, Seq: e.Seq}
+	}
+	return out, err
+}
+
+func (s stated) Outbox() iter.Seq2[*audit.StatedRow, error] {
+	return func(yield func(*audit.StatedRow, error) bool) {
+		var out audit.StatedRow
+		for d, err := range s.v.Deliveries() {
+			out = audit.StatedRow{
+				Number: d.Number, ID: d.ID, Tenant: d.Name.Tenant, Source: d.Name.Source, Key: d.Name.Key, Ordinal: d.Ordinal,
+				Dead: d.State == gateway.Dead, Held: d.Due == gateway.Held,
+			}
+			if !yield(&out, err) {
+				return
+			}
+		}
+	}
+}
