@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Headers and media type of the HTTP binding (docs/spec/protocol.md, Over HTTP).
+// Headers and media types of the HTTP binding (docs/spec/protocol.md, Over HTTP).
 const (
 	HeaderKey      = "Idempotency-Key"      // the client message id
 	HeaderReplayed = "Idempotency-Replayed" // "true" with the answer to a duplicate
 	MediaProblem   = "application/problem+json"
+	MediaJSON      = "application/json"
 )
 
 // ParseIdempotencyKey reads the client message id from all values of the Idempotency-Key header: bare, or in quotes as the IETF

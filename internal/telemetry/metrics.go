@@ -20,6 +20,7 @@ type Metrics struct {
 	turnedAway  *prometheus.CounterVec // reason: rate, full, draining, origin, subprotocol
 	requests    *prometheus.HistogramVec
 	bytesOut    prometheus.Counter
+	ingested    *prometheus.CounterVec // tenant and source as configured, outcome
 }
 
 // NewMetrics returns metrics on a registry of their own.
@@ -35,7 +36,8 @@ func NewMetrics() *Metrics {
 		}, []string{"route", "status"}),
 		bytesOut: prometheus.NewCounter(prometheus.CounterOpts{Name: "hapax_ws_written_bytes_total", Help: "Bytes written to WebSocket connections."}),
 	}
-	m.registry.MustRegister(m.refused, m.cut, m.connections, m.turnedAway, m.requests, m.bytesOut,
+	m.ingested = counters("hapax_ingest_events_total", "Events that upstreams delivered, by source and what became of them; requests refused as a whole count as one.", "tenant", "source", "outcome")
+	m.registry.MustRegister(m.ingested, m.refused, m.cut, m.connections, m.turnedAway, m.requests, m.bytesOut,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -68,3 +70,11 @@ func (m *Metrics) Request(route, status string, took time.Duration) {
 
 // Wrote counts bytes written to WebSocket connections.
 func (m *Metrics) Wrote(n int) { m.bytesOut.Add(float64(n)) }
+
+// Ingested counts an event of a source by what became of it: a decision, or a problem's code. The source is one that is configured.
+func (m *Metrics) Ingested(tenant, source, outcome string) {
+	m.ingested.WithLabelValues(tenant, source, outcome).Inc()
+}
+
+// IngestedNowhere counts a request to a source that isn't there. What it named is no label: anybody may name anything.
+func (m *Metrics) IngestedNowhere(outcome string) { m.Ingested("", "", outcome) }
