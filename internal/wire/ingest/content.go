@@ -100,7 +100,11 @@ func (c *Compiled) split(whole *item) (items []item, batch bool, p *Problem) {
 		if len(items) == MaxItems {
 			return nil, true, problem(TooLarge, "a batch has at most %d events", MaxItems)
 		}
-		items = append(items, item{header: whole.header, bytes: []byte(v.Literal()), contentType: contentType, value: v})
+		it := item{header: whole.header, bytes: []byte(v.Literal()), contentType: contentType, value: v}
+		if c.format == FormatCloudEvents {
+			it.fault = checkEvent(v)
+		}
+		items = append(items, it)
 	}
 	if len(items) > 1 && !c.perItem {
 		return nil, true, problem(BadKey, "the key stands in the request's headers: its events are sent one by one")

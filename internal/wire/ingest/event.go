@@ -18,12 +18,16 @@ type item struct {
 	bytes       []byte         // as received: the whole body, or the part of a batch that it is
 	contentType string         // of bytes
 	value       protocol.Value // the JSON form; none in a raw body
+	fault       *Problem       // of an item of a batch that is no event
 }
 
 // event reads an item. A refusal is a problem that changes no state (docs/spec/gateway.md, Sources).
 func (c *Compiled) event(it *item, id string) (*gateway.Event, *Problem) {
 	e := &gateway.Event{Name: gateway.Name{Tenant: c.Source.Tenant, Source: c.Source.Name}, ID: id, Strict: c.strict}
-	var p *Problem
+	p := it.fault
+	if p != nil {
+		return nil, p
+	}
 	if e.Key, p = c.keyOf(it); p != nil {
 		return nil, p
 	}
