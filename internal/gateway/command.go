@@ -75,6 +75,13 @@ type Failed struct {
 	RetryAtMs int64
 }
 
+// Mend brings a row back whose last try, or beginning, lies ahead of now, as the clock went back: it waits for IntervalMs from now. One
+// that lies ahead of nothing is left as it is.
+type Mend struct {
+	Number     int64
+	IntervalMs int64
+}
+
 // Settled is the end of a delivery: the destination took it, or it becomes a dead letter.
 type Settled struct {
 	Number int64
@@ -108,6 +115,7 @@ func (*SetPolicy) command()  {}
 func (*Attempt) command()    {}
 func (*Untried) command()    {}
 func (*Failed) command()     {}
+func (*Mend) command()       {}
 func (*Settled) command()    {}
 func (*Replay) command()     {}
 func (*Discard) command()    {}

@@ -40,6 +40,7 @@ func hasten(r Rows, now int64, k *Key, n Name) error {
 // again puts a dead letter back behind what waits of its key.
 func again(k *Key, d *Delivery, now int64) {
 	d.State, d.Reason, d.Since, d.Due = Waiting, "", now, now
+	d.IntervalMs = 0 // no try of this run yet: so one that a crash cut off can be told from a life begun anew
 	if k.Waiting > 0 {
 		d.Due = Held
 	}
@@ -83,6 +84,8 @@ func takeTry(r Rows, now int64, c Command) (Outcome, error) {
 	case *Failed:
 		d.Reason = c.Reason
 		d.Due = max(d.LastMs+d.IntervalMs, c.RetryAtMs)
+	case *Mend:
+		return d.mend(now, c.IntervalMs), nil
 	case *Settled:
 		return settled(r, now, d, c)
 	}
@@ -97,10 +100,28 @@ func triedOf(c Command) int64 {
 		return c.Number
 	case *Failed:
 		return c.Number
+	case *Mend:
+		return c.Number
 	case *Settled:
 		return c.Number
 	}
 	return 0
+}
+
+func (d *Delivery) mend(now, intervalMs int64) Outcome {
+	if d.LastMs <= now && d.Since <= now {
+		return Outcome{Kind: Same}
+	}
+	d.Since = min(d.Since, now)
+	switch {
+	case d.Due == Held:
+	case d.IntervalMs == 0: // not tried in this run
+		d.Due = now
+	default:
+		d.IntervalMs, d.Due = intervalMs, now+intervalMs
+	}
+	d.LastMs = min(d.LastMs, now)
+	return Outcome{Kind: Done}
 }
 
 func settled(r Rows, now int64, d *Delivery, c *Settled) (Outcome, error) {
@@ -155,7 +176,7 @@ func replay(r Rows, now int64, c *Replay) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	d.Attempts, d.IntervalMs = 0, 0
+	d.Attempts = 0
 	d.Replays = append(d.Replays[max(0, len(d.Replays)-maxReplays+1):], c.Key)
 	again(k, d, now)
 	return Outcome{Kind: Done, Number: write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, By: c.By})}, nil

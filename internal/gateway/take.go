@@ -21,7 +21,7 @@ func Take(r Rows, now int64, c Command) (Outcome, error) {
 		return setSource(r, now, c)
 	case *SetPolicy:
 		return setPolicy(r, now, c)
-	case *Attempt, *Untried, *Failed, *Settled:
+	case *Attempt, *Untried, *Failed, *Mend, *Settled:
 		return takeTry(r, now, c)
 	case *Replay:
 		return replay(r, now, c)

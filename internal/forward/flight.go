@@ -1,0 +1,101 @@
+package forward
+
+import (
+	"context"
+	"time"
+
+	"hapax/internal/gateway"
+)
+
+// flight is one try under way.
+type flight struct {
+	lane  *lane
+	to    *target          // as the configuration was when it left
+	row   gateway.Delivery // with this try
+	was   gateway.Delivery // before it
+	body  *gateway.Body
+	probe bool // the destination wasn't known to work
+
+	answer answer
+	took   time.Duration
+}
+
+// fly makes the try and hands it back.
+func (f *flight) fly(ctx context.Context, clock Clock, ended chan<- *flight) {
+	wall, from := clock.Now()
+	f.answer = f.to.send(ctx, &f.row, f.body, wall)
+	f.body = nil
+	_, to := clock.Now()
+	f.took = to - from
+	ended <- f
+}
+
+// launch sets a request off.
+func (s *Service) launch(f *flight) {
+	l := f.lane
+	l.flying[f.row.Number] = struct{}{}
+	s.pooled -= l.pooled()
+	l.busy++
+	s.pooled += l.pooled()
+	s.flights++
+	go f.fly(s.life, s.o.Clock, s.ended)
+}
+
+// land takes a request that has ended: what it says of its destination counts at once, what it says of its event once it is entered;
+// until then the event isn't sent again.
+func (s *Service) land(f *flight) {
+	l := f.lane
+	s.pooled -= l.pooled()
+	l.busy--
+	s.pooled += l.pooled()
+	s.flights--
+	s.results = append(s.results, f)
+	s.agenda.by(l, s.wall)
+	s.o.Metrics.Tried(verdictNames[f.answer.verdict], f.took)
+	if f.to != l.to {
+		f.to.hangUp() // it served longer than the configuration
+		return
+	}
+	s.judge(l, f)
+}
+
+// judge learns from an answer how its destination does.
+func (s *Service) judge(l *lane, f *flight) {
+	before := l.level
+	switch {
+	case f.answer.alive:
+		l.alive()
+		if before > 0 {
+			s.changed = true
+			s.o.Log.Info("forwarding: the destination works again", "tenant", l.tenant, "source", l.source)
+		}
+	case f.answer.verdict == retry && f.answer.reason != shutdown:
+		if l.failed(s.wall, f.row.Name.Key, f.probe, f.answer, s.o.Rand()) {
+			s.changed = true
+		}
+		if before == 0 && l.level > 0 {
+			s.o.Log.Warn("forwarding: the destination is down and given rest", "tenant", l.tenant, "source", l.source, "reason", f.answer.reason)
+		}
+	}
+}
+
+// told is what an ended try has to say to the books.
+func (f *flight) told(now int64) gateway.Command {
+	number, a, d := f.row.Number, f.answer, &f.row
+	switch a.verdict {
+	case delivered:
+		return &gateway.Settled{Number: number, OK: true}
+	case untried:
+		return &gateway.Untried{Number: number, IntervalMs: f.was.IntervalMs, LastMs: f.was.LastMs}
+	}
+	end := d.Since + f.to.spec.MaxAge.Milliseconds()
+	if a.verdict == final || f.to.usedUp(d) || max(d.LastMs+d.IntervalMs, now) > end {
+		return &gateway.Settled{Number: number, Reason: a.reason}
+	}
+	return &gateway.Failed{Number: number, Reason: a.reason, RetryAtMs: min(a.retryAtMs, end)}
+}
+
+// usedUp reports whether a row has had as many tries as it may.
+func (t *target) usedUp(d *gateway.Delivery) bool {
+	return t.spec.MaxTries > 0 && d.Attempts >= t.spec.MaxTries
+}
