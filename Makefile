@@ -19,7 +19,7 @@ build: ## build ./hapax
 	$(GO) build -o hapax ./cmd/hapax
 
 .PHONY: test
-test: lint unit race wasm web mutate agree ## everything that must be green, as CI runs it
+test: lint unit race wasm web browser mutate agree ## everything that must be green, as CI runs it
 
 .PHONY: lint
 lint: ## formatting, vet, staticcheck, the rules of the house
@@ -46,6 +46,14 @@ wasm: ## the client's id vectors on js/wasm under Node
 web: ## the browser SDK: types, lint, tests, size, generated files fresh (needs Node 20)
 	cd web && npm ci --ignore-scripts --no-fund --no-audit
 	cd web && npm run check
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --ignore-scripts --no-fund --no-audit
+
+.PHONY: browser
+browser: web/node_modules/.package-lock.json ## stores, tabs and the console in a real Chromium against the real server; installs Debian's chromium where it is missing
+	@test -x "$${CHROMIUM:-/usr/bin/chromium}" || { apt-get update -q && apt-get install -qy --no-install-recommends chromium; }
+	cd web && npm run browser --workspace browser
 
 .PHONY: mutate
 mutate: ## put faults into the settlement and the audit; each must be caught by the test named for it

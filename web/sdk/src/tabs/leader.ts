@@ -67,7 +67,10 @@ export class Leader implements Lock {
 
   async #take(): Promise<Taken | undefined> {
     if (this.#release) return { judged: false };
-    if (this.#env.locks && (await this.#request({ ifAvailable: true }))) return { judged: false };
+    if (this.#env.locks) {
+      await this.#request({ ifAvailable: true });
+      if (this.#release) return { judged: false }; // by this request, or by the one that waited
+    }
     const dead = await this.#look();
     const beat = this.#seen?.beat;
     if (!this.#env.locks) return dead || !beat || beat.free ? { judged: true, after: beat } : undefined;

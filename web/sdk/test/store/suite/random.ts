@@ -255,13 +255,11 @@ function fail(code: string): never {
   throw Object.assign(new Error(code), { code });
 }
 
-/** How many histories are tried; each has up to 40 steps. The seed is fixed, so that a run can be had again. */
-const runs = 25;
-
+/** Each history has up to 40 steps. The seed is fixed, so that a run can be had again. */
 async function randomHistories(s: Suite) {
   await fc.assert(
     fc.asyncProperty(ops, async (list) => History.run(await s.empty(), list)),
-    { numRuns: runs, seed: 1 },
+    { numRuns: s.runs, seed: 1 },
   );
 }
 

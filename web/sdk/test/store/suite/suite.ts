@@ -33,9 +33,9 @@ export interface TestMedium {
 /** A case of the suite. */
 export type Case = readonly [name: string, test: (s: Suite) => Promise<void>];
 
-/** Runs a case on media that `empty` makes. */
-export async function runCase([, test]: Case, empty: () => Promise<TestMedium>): Promise<void> {
-  const s = new Suite(empty, await empty());
+/** Runs a case on media that `empty` makes. runs is how many random histories are tried. */
+export async function runCase([, test]: Case, empty: () => Promise<TestMedium>, runs = 25): Promise<void> {
+  const s = new Suite(empty, await empty(), runs);
   try {
     await test(s);
   } finally {
@@ -76,10 +76,12 @@ export class Suite {
   readonly opened: Store[] = [];
   readonly empty: () => Promise<TestMedium>;
   readonly medium: TestMedium;
+  readonly runs: number;
 
-  constructor(empty: () => Promise<TestMedium>, medium: TestMedium) {
+  constructor(empty: () => Promise<TestMedium>, medium: TestMedium, runs: number) {
     this.empty = empty;
     this.medium = medium;
+    this.runs = runs;
   }
 
   /** Opens a handle that is closed with the case. */

@@ -1,0 +1,114 @@
+/** The real server as a process: `hapax serve --dev` on free ports of this machine, with data of its own. */
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { inject } from "vitest";
+
+/** A message as `hapax history` prints it. */
+export interface Stored {
+  readonly room: string;
+  readonly epoch: string;
+  readonly seq: number;
+  readonly messageId: string;
+  readonly actor: string;
+  readonly clientMessageId?: string;
+  readonly text: string;
+}
+
+export class Server {
+  readonly #program: string;
+  readonly #data: string;
+  readonly #flags: readonly string[];
+  #process: ChildProcess | undefined;
+  /** host:port for clients; the same over restarts. */
+  address = "127.0.0.1:0";
+  /** host:port for operators. */
+  admin = "";
+
+  private constructor(program: string, data: string, flags: readonly string[]) {
+    this.#program = program;
+    this.#data = data;
+    this.#flags = flags;
+  }
+
+  /** Starts a server with an empty store. flags go to `hapax serve`. */
+  static async start(...flags: string[]): Promise<Server> {
+    const data = await mkdtemp(join(tmpdir(), "hapax-data-"));
+    const s = new Server(inject("hapax"), data, flags);
+    await s.start();
+    return s;
+  }
+
+  /** Starts it on the data and the address that it had. */
+  async start(): Promise<void> {
+    const words = ["serve", "--dev", "--data", this.#data, "--listen", this.address, "--admin-listen", "127.0.0.1:0"];
+    const p = spawn(this.#program, [...words, ...this.#flags], { stdio: ["ignore", "ignore", "pipe"] });
+    this.#process = p;
+    process.once("exit", () => p.kill("SIGKILL"));
+    const said: string[] = [];
+    await new Promise<void>((resolve, reject) => {
+      p.once("exit", (code) => reject(new Error(`hapax ended with ${code}: ${said.join("\n")}`)));
+      createInterface(p.stderr!).on("line", (line) => {
+        said.push(line);
+        const entry = line.includes('"msg":"listening"') ? JSON.parse(line) : undefined;
+        if (!entry) return;
+        this.address = entry.address;
+        this.admin = entry.admin;
+        resolve();
+      });
+    });
+  }
+
+  /** A token by which an actor signs in. */
+  async token(actor: string): Promise<string> {
+    return (await this.#run("token", "--data", this.#data, "--actor", actor)).trim();
+  }
+
+  /** What the server's log holds of a room, oldest first, as an actor sees it: with the ids of its own messages. */
+  async history(room: string, actor: string): Promise<Stored[]> {
+    const token = await this.token(actor);
+    const all: Stored[] = [];
+    for (let before = ""; ; ) {
+      const url = `http://${this.address}/v1/rooms/${encodeURIComponent(room)}/messages?limit=200${before}`;
+      const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+      if (!answer.ok) throw new Error(`history of ${room}: ${answer.status} ${await answer.text()}`);
+      const { messages } = (await answer.json()) as { messages: Stored[] };
+      if (messages.length === 0) return all;
+      all.unshift(...messages);
+      before = `&before=${messages[0]!.seq}`;
+    }
+  }
+
+  /** Ends it as kill -9 does. */
+  kill(): Promise<void> {
+    return this.#end("SIGKILL");
+  }
+
+  /** Drains it. */
+  stop(): Promise<void> {
+    return this.#end("SIGTERM");
+  }
+
+  /** Ends it and removes its data. */
+  async close(): Promise<void> {
+    await this.kill();
+    await rm(this.#data, { recursive: true, force: true });
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const p = this.#process;
+    this.#process = undefined;
+    if (!p || p.exitCode !== null || p.signalCode !== null) return;
+    p.kill(signal);
+    await once(p, "exit");
+  }
+
+  async #run(...words: string[]): Promise<string> {
+    return (await promisify(execFile)(this.#program, words)).stdout;
+  }
+}
