@@ -3,4 +3,4 @@
  *
  * @packageDocumentation
  */
-export { ZERO_ID } from "./ids/id.ts";
+export { zeroId } from "./ids/id.ts";
