@@ -12,6 +12,6 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     environment: "node",
-    typecheck: { enabled: false },
+    testTimeout: 60_000,
   },
 });

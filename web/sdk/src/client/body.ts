@@ -1,4 +1,5 @@
 import { ClientError } from "../errors.ts";
+import { zeroId } from "../ids/id.ts";
 import { canonicalOf, fingerprint } from "../protocol/canonical.ts";
 import { encodeCommand } from "../protocol/encode.ts";
 import type { defaultLimits, Send } from "../protocol/frames.ts";
@@ -22,6 +23,9 @@ export interface Checked {
   readonly size: number;
 }
 
+/** The refusal of the zero id. */
+export const zero = (): ClientError => new ClientError("zero_id", "the id 0 is never valid");
+
 /** Refuses what can name no room. */
 export function checkRoom(room: string): void {
   if (!isRoom(room)) throw new ClientError("bad_room", `not a room's name: ${JSON.stringify(room).slice(0, 200)}`);
@@ -29,7 +33,8 @@ export function checkRoom(room: string): void {
 
 /** Refuses what can name no action. */
 export function checkId(id: string): void {
-  if (!isClientMessageId(id)) throw new ClientError("bad_id", "not 1 to 128 printable ASCII characters, or 32 zeros");
+  if (id === zeroId) throw zero();
+  if (!isClientMessageId(id)) throw new ClientError("bad_id", "not 1 to 128 printable ASCII characters");
 }
 
 /**

@@ -5,6 +5,7 @@ import { randomJump } from "../ids/lease.ts";
 import type { defaultLimits } from "../protocol/frames.ts";
 import type { ClientEvent, ConnectionChanged, Stats } from "../session/event.ts";
 import type { Report } from "../store/contract.ts";
+import { zero } from "./body.ts";
 import { Driver, withinTime } from "./driver.ts";
 import { Hub, type Stop } from "./hub.ts";
 import type { FullOptions, TokenSource } from "./options.ts";
@@ -139,7 +140,7 @@ export class Core {
    * @throws ClientError `zero_id`, `not_issued`
    */
   release(id: string): void {
-    if (id === zeroId) throw new ClientError("zero_id", "the id 0 is never valid");
+    if (id === zeroId) throw zero();
     if (!this.issuer.use(id))
       throw new ClientError("not_issued", "the id was not issued here, or was used or released before");
   }

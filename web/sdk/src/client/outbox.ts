@@ -1,7 +1,7 @@
 import { ClientError } from "../errors.ts";
 import { zeroId } from "../ids/id.ts";
 import type { Added, Aside, Body, Counts, Key, Row } from "../store/contract.ts";
-import { type Checked, type Content, checkBody, checkId } from "./body.ts";
+import { type Checked, type Content, checkBody, checkId, zero } from "./body.ts";
 import { Core, type Waiting } from "./core.ts";
 import { outboxPage } from "./takeover.ts";
 import { until } from "./until.ts";
@@ -25,7 +25,7 @@ export class Outbox extends Core {
    * the act, and resend with the same id tells whether the row is there.
    */
   async send(room: string, id: string, content: Content): Promise<void> {
-    if (id === zeroId) throw new ClientError("zero_id", "the id 0 is never valid");
+    if (id === zeroId) throw zero();
     const key = { room, id };
     const checked = checkBody(key, content, this.limits);
     this.alive();

@@ -1,6 +1,6 @@
 /** Refusals of what no store takes, whatever it holds: with `bad_change`, before anything is read. */
 
-import { ZERO_ID } from "../ids/id.ts";
+import { zeroId } from "../ids/id.ts";
 import type { Arrived, Change, Confirm, Cursor, Rows, Snapshot, Step } from "./change.ts";
 import type { Owner } from "./contract.ts";
 import { StoreError } from "./errors.ts";
@@ -21,7 +21,7 @@ export const isCount = (n: unknown): n is number => Number.isSafeInteger(n) && (
 
 /** Whether an id may be used, also one from elsewhere: 1 to 128 bytes of printable ASCII without quote and backslash. */
 export const isId = (id: unknown): id is string =>
-  typeof id === "string" && /^[!#-[\]-~]{1,128}$/.test(id) && id !== ZERO_ID;
+  typeof id === "string" && /^[!#-[\]-~]{1,128}$/.test(id) && id !== zeroId;
 
 const isSchedule = (s: Schedule): boolean => isCount(s.attempts) && isCount(s.interval) && isCount(s.lastAttemptAt);
 
