@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"testing"
@@ -108,6 +109,7 @@ type rig struct {
 
 	mu     sync.Mutex
 	answer func(s sent, ctx context.Context) (*http.Response, error)
+	down   bool // no connection can be made
 	seen   []sent
 	events int
 }
@@ -204,8 +206,12 @@ func (r *rig) trip(req *http.Request) (*http.Response, error) {
 	}
 	r.mu.Lock()
 	r.seen = append(r.seen, s)
-	answer := r.answer
+	answer, down := r.answer, r.down
 	r.mu.Unlock()
+	if down {
+		return nil, errDown
+	}
+	httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
 	return answer(s, req.Context())
 }
 
@@ -229,7 +235,12 @@ func always(code int) func(sent, context.Context) (*http.Response, error) {
 
 var errDown = errors.New("nobody listens")
 
-func down(sent, context.Context) (*http.Response, error) { return nil, errDown }
+// isDown lets no connection be made, or lets them again.
+func (r *rig) isDown(is bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down = is
+}
 
 func status(code int, header ...string) *http.Response {
 	h := http.Header{}

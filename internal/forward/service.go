@@ -38,22 +38,6 @@ const (
 	DefaultGrace = 5 * time.Second
 )
 
-// Metrics gets what there is to count. Its methods must not block.
-type Metrics interface {
-	// Tried counts a try: "delivered", "final" (a dead letter at once), "retry" or "untried".
-	Tried(result string, took time.Duration)
-	// Forwarding tells how things stand, once a second while they change.
-	Forwarding(Figures)
-}
-
-// Figures are how things stand.
-type Figures struct {
-	UnderWay int   // requests
-	Resting  int   // destinations that are given rest
-	Held     int   // sources with something to send and no destination in the configuration
-	LagMs    int64 // how long the row that is due longest has been due; rows of held sources don't count
-}
-
 // Status is a source whose events don't leave.
 type Status struct {
 	Tenant, Source string
@@ -151,8 +135,3 @@ func (s *Service) Stuck() []Status {
 	}
 	return nil
 }
-
-type noMetrics struct{}
-
-func (noMetrics) Tried(string, time.Duration) {}
-func (noMetrics) Forwarding(Figures)          {}
