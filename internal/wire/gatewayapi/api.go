@@ -1,0 +1,157 @@
+package gatewayapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"hapax/internal/auth"
+	"hapax/internal/engine/intake"
+	"hapax/internal/gateway"
+	"hapax/internal/wire"
+	"hapax/protocol"
+)
+
+// Options are what the management is made of.
+type Options struct {
+	Books intake.Books
+	Log   *slog.Logger
+	Scan  int          // records that one request reads at most
+	Now   func() int64 // Unix ms
+}
+
+func init() {
+	// The framework has them as settings of the process; nothing else in it uses the framework.
+	huma.NewError = problemOf
+	huma.DefaultArrayNullable = false
+}
+
+type server struct {
+	Options
+	cursors *cursors
+}
+
+// Open puts the routes into a door.
+func Open(door *wire.Door, o Options) { register(&adapter{door: door}, o) }
+
+func register(a huma.Adapter, o Options) huma.API {
+	s := &server{Options: o, cursors: newCursors()}
+	strict := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
+	api := huma.NewAPI(huma.Config{
+		OpenAPI: &huma.OpenAPI{OpenAPI: "3.1.0"}, Formats: map[string]huma.Format{"application/json": strict, "json": strict},
+		DefaultFormat: "application/json", RejectUnknownQueryParameters: true,
+	}, a)
+	s.sources(api)
+	s.registry(api)
+	s.bulk(api)
+	s.ledger(api)
+	s.events(api)
+	s.decisions(api)
+	s.advice(api)
+	s.report(api)
+	s.deadLetters(api)
+	s.replays(api)
+	return api
+}
+
+type (
+	command = gateway.Command
+	outcome = gateway.Outcome
+)
+
+// marshal writes JSON. A client that has gone reads nothing, which is no fault.
+func marshal(w io.Writer, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, _ = w.Write(append(body, '\n'))
+	return nil
+}
+
+// unmarshal reads JSON as strictly as all of Hapax: no member twice, one document. That names are exact is what the framework
+// checks against the schema.
+func unmarshal(body []byte, v any) error {
+	if _, err := protocol.Canonical(nil, body); err != nil {
+		return err
+	}
+	return json.Unmarshal(body, v)
+}
+
+// adapter lets the framework's operations in by the door.
+type adapter struct{ door *wire.Door }
+
+type sessionKey struct{}
+
+// Handle implements huma.Adapter.
+func (a *adapter) Handle(op *huma.Operation, h func(huma.Context)) {
+	a.door.Handle(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) {
+		session := a.door.Session(w, r)
+		if session == nil {
+			return
+		}
+		if fault := queryFault(r.URL.RawQuery); fault != "" {
+			a.door.Refuse(w, wire.Error(protocol.BadRequest, fault, 0))
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		h(humago.NewContext(op, r.WithContext(context.WithValue(r.Context(), sessionKey{}, session)), w))
+	})
+}
+
+// ServeHTTP implements huma.Adapter.
+func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.door.ServeHTTP(w, r) }
+
+// queryFault says what is wrong with a query. A parameter given twice is a fault: which would count?
+func queryFault(raw string) string {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return "the query isn't well-formed"
+	}
+	for name, v := range values {
+		if len(v) > 1 {
+			return name + " stands more than once"
+		}
+	}
+	return ""
+}
+
+func sessionOf(ctx context.Context) *auth.Session { return ctx.Value(sessionKey{}).(*auth.Session) }
+
+// statuses are what every operation may answer besides its own.
+var statuses = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound, http.StatusServiceUnavailable}
+
+// handle registers an operation whose errors that are no problems mean that the store didn't answer.
+func handle[I, O any](s *server, api huma.API, op huma.Operation, f func(context.Context, *I) (*O, error)) {
+	op.Errors = append(op.Errors, statuses...)
+	op.BodyReadTimeout = -1 // the server has one for all requests
+	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := f(ctx, in)
+		if err == nil {
+			return out, nil
+		}
+		if p := new(GatewayProblem); errors.As(err, &p) {
+			return nil, p
+		}
+		s.Log.Warn("the gateway's books didn't answer", "operation", op.OperationID, "error", err)
+		return nil, problem(codeUnavailable, "the store can't answer now")
+	})
+	delete(op.Responses, "422") // the framework's own words: what is wrong with a request is a 400 here
+	delete(op.Responses, "500")
+}
+
+// view reads from the books and returns what f makes of them.
+func view[T any](ctx context.Context, s *server, f func(intake.View) (T, error)) (out T, err error) {
+	err = s.Books.View(ctx, func(v intake.View) error {
+		out, err = f(v)
+		return err
+	})
+	return out, err
+}
