@@ -24,7 +24,9 @@ func mayRead(ctx context.Context, tenant string) error {
 func mayWrite(ctx context.Context, tenant string) error {
 	session := sessionOf(ctx)
 	switch {
-	case settle.ValidTenant([]byte(tenant)) && session.CanWriteTenant(tenant):
+	case !settle.ValidTenant([]byte(tenant)):
+		return nothing()
+	case session.CanWriteTenant(tenant):
 		return nil
 	case session.CanReadTenant(tenant):
 		return problem(codeForbidden, "this token may read the tenant and change nothing")

@@ -31,6 +31,7 @@ func init() {
 	// The framework has them as settings of the process; nothing else in it uses the framework.
 	huma.NewError = problemOf
 	huma.DefaultArrayNullable = false
+	huma.ValidateStrictCasing = true
 }
 
 type server struct {

@@ -24,18 +24,19 @@ func registrationOf(n *intake.NamedKey) Registration {
 	return Registration{Key: n.Name.Key, Scope: n.Scope.String(), WindowS: n.WindowS, LRUCapacity: n.LRUCapacity, Events: n.Events}
 }
 
-type keyIn struct {
+// KeyPath names a key by the address.
+type KeyPath struct {
 	Tenant string `path:"tenant" maxLength:"256"`
 	Source string `path:"source" maxLength:"256"`
 	Key    string `path:"key" maxLength:"256" doc:"One path segment, escaped."`
 }
 
-func (k *keyIn) name() gateway.Name {
+func (k *KeyPath) name() gateway.Name {
 	return gateway.Name{Tenant: k.Tenant, Source: k.Source, Key: k.Key}
 }
 
 type registerIn struct {
-	keyIn
+	KeyPath
 	Body struct {
 		Scope       string `json:"scope" enum:"schema,wire"`
 		WindowS     int64  `json:"windowS,omitempty" minimum:"0" maximum:"999999999999999" doc:"Replay window in seconds; 0 or absent: the source's."`
@@ -105,7 +106,7 @@ func (s *server) listRegistry(ctx context.Context, in *registryIn) (*registryOut
 	})
 }
 
-func (s *server) readKey(ctx context.Context, in *keyIn) (*registrationOut, error) {
+func (s *server) readKey(ctx context.Context, in *KeyPath) (*registrationOut, error) {
 	if err := mayRead(ctx, in.Tenant); err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (s *server) registerKey(ctx context.Context, in *registerIn) (*registration
 	return s.shown(ctx, in.name())
 }
 
-func (s *server) unregisterKey(ctx context.Context, in *keyIn) (*struct{}, error) {
+func (s *server) unregisterKey(ctx context.Context, in *KeyPath) (*struct{}, error) {
 	if err := mayWrite(ctx, in.Tenant); err != nil {
 		return nil, err
 	}
