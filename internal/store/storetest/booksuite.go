@@ -24,6 +24,26 @@ func RunBooksFixed(t *testing.T, fresh func(testing.TB) Place) {
 		check func(*testing.T, Place)
 	}{
 		{"EmptyBooks", emptyBooks},
+		{"EveryCommand", everyCommand},
+		{"OneBatchOneAccept", oneBatchOneAccept},
+		{"ManyAtOnce", manyAtOnce},
+		{"NothingOfAFailedBatch", nothingOfAFailedBatch},
+		{"NothingChangedNothingWritten", nothingChangedNothingWritten},
+		{"RoomsAndBooks", roomsAndBooks},
+		{"HeldByKey", heldByKey},
+		{"HeldAcrossCommits", heldAcrossCommits},
+		{"DueInOrder", dueInOrder},
+		{"DeadLetters", deadLetters},
+		{"CapacityOfASource", capacityOfASource},
+		{"RepeatedKeys", repeatedKeys},
+		{"BodiesErased", bodiesErased},
+		{"NamesApart", namesApart},
+		{"RecordsInPages", recordsInPages},
+		{"BooksAreNotShared", booksAreNotShared},
+		{"ViewsAreWholeBatches", viewsAreWholeBatches},
+		{"BooksReopened", booksReopened},
+		{"BooksClosed", booksClosed},
+		{"BooksCancelled", booksCancelled},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, fresh(t)) })
 	}

@@ -1,0 +1,112 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"hapax/internal/gateway"
+	"hapax/internal/settle"
+	"hapax/internal/store/storetest"
+)
+
+// bookKeys fills a store before BenchmarkEnter measures it: go test -bench Enter -args -bookkeys 2000000
+var bookKeys = flag.Int("bookkeys", 0, "keys stored before BenchmarkEnter begins")
+
+// enterGroup is how many events a commit takes: as many as 64 connections have in flight.
+const enterGroup = 64
+
+// intake makes the events of a benchmark, in ten sources that register their keys themselves.
+type intake struct {
+	rng  *rand.Rand
+	keys int
+	n    int
+	body []byte
+}
+
+func newIntake() *intake {
+	return &intake{rng: rand.New(rand.NewPCG(5, 6)), body: []byte(fmt.Sprintf("%0300d", 7))}
+}
+
+// event delivers a fresh key, or one of those known.
+func (l *intake) event(fresh bool) *gateway.Event {
+	key := l.keys
+	if fresh {
+		l.keys++
+	} else {
+		key = l.rng.IntN(l.keys)
+	}
+	l.n++
+	e := storetest.NewEvent(gateway.Name{Tenant: "acme", Source: fmt.Sprint("source-", key%10), Key: fmt.Sprintf("evt_%x%08x", uint64(key)*0x9e3779b97f4a7c15, key)}, fmt.Sprintf("ev_%016x%010x", l.rng.Uint64(), l.n))
+	e.Body = &gateway.Body{ContentType: "application/json", Bytes: l.body}
+	return e
+}
+
+func (l *intake) batch(n int, known float64) []gateway.Command {
+	commands := make([]gateway.Command, n)
+	for i := range commands {
+		commands[i] = l.event(l.keys == 0 || l.rng.Float64() >= known)
+	}
+	return commands
+}
+
+// fillBooks stores events of n keys without waiting for the disk, then makes all of it durable.
+func (l *intake) fillBooks(b *testing.B, dir string, forward bool) {
+	b.Helper()
+	s, err := Open(dir, Options{unsynced: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	commands := []gateway.Command{&gateway.SetPolicy{Policy: settle.Policy{BlockWindowS: 3600, LRUMinHits: 1}}}
+	for i := range 10 {
+		commands = append(commands, &gateway.SetSource{Tenant: "acme", Source: fmt.Sprint("source-", i), Settings: gateway.Settings{
+			Scope: settle.ScopeWire, LRUCapacity: 1000, Open: true, Forward: forward, Parts: 1,
+		}})
+	}
+	for {
+		if _, err := s.Enter(context.Background(), storetest.Start, commands); err != nil {
+			b.Fatal(err)
+		}
+		if l.keys >= *bookKeys {
+			break
+		}
+		commands = l.batch(4096, 0)
+	}
+	if err := errors.Join(s.db.Flush(), s.db.Compact(context.Background(), []byte{0}, []byte{0xff}, true), s.Close()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkEnter measures events a second of the store alone, each group of 64 durable before the next: half of them of keys known from before.
+func BenchmarkEnter(b *testing.B) {
+	for _, forward := range []bool{false, true} {
+		b.Run(fmt.Sprint("forward=", forward), func(b *testing.B) {
+			dir, l := b.TempDir(), newIntake()
+			l.fillBooks(b, dir, forward)
+			s, err := Open(dir, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			for range 100 { // filters and indexes come into memory
+				if _, err := s.Enter(context.Background(), storetest.Start, l.batch(enterGroup, 0.5)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				b.StopTimer()
+				commands := l.batch(enterGroup, 0.5)
+				b.StartTimer()
+				if _, err := s.Enter(context.Background(), storetest.Start, commands); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*enterGroup/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
