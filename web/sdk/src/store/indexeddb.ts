@@ -36,17 +36,19 @@ export async function openDatabase(o: DatabaseOptions): Promise<TableStore> {
   for (let race = 0; race < maxRaces; race++) {
     let created = false;
     let from = version;
-    let db = await connect(o.env, o.name, undefined, async (d, t) => {
+    const make = async (d: IDBDatabase, t: IDBTransaction) => {
       created = true;
       await build(d, t, range);
-    });
+    };
+    let db = await connect(o.env, o.name, undefined, make);
     if (!db) continue;
-    const older = await olderThan(db, o, version);
-    if (older) {
+    const empty = db.objectStoreNames.length === 0; // somebody opened the name, and that was all
+    if (empty || (await olderThan(db, o, version))) {
       const next = db.version + 1;
       db.close();
       db = await connect(o.env, o.name, next, async (d, t) => {
-        from = await migrate(d, t, range);
+        if (empty && d.objectStoreNames.length === 0) await make(d, t);
+        else from = await migrate(d, t, range);
       });
       if (!db) continue;
     }

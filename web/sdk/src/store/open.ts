@@ -1,5 +1,6 @@
 /** Opening: what every handle checks and mends before it is used, whatever its medium. */
 
+import { states } from "./check.ts";
 import { defaultLimits, type Limits, type Report } from "./contract.ts";
 import { type Head, parseHead } from "./head.ts";
 import type { Lock } from "./lock.ts";
@@ -27,7 +28,7 @@ export async function openTables(medium: Medium, lock: Lock, o: StoreOptions, re
   await sealer.check((await headOf(medium)).keyCheck);
   if (o.key) await sealAll(medium, sealer);
   const keyCheck = (await headOf(medium)).keyCheck;
-  const setAside = report.setAside + (await setAsideUnreadable(medium, sealer, keyCheck));
+  const setAside = report.setAside + (await mend(medium, sealer, keyCheck));
   const head = await headOf(medium);
   return new TableStore({
     medium,
@@ -41,7 +42,9 @@ export async function openTables(medium: Medium, lock: Lock, o: StoreOptions, re
   });
 }
 
-const headOf = (m: Medium): Promise<Head> => m.run("readonly", async (t) => parseHead(await t.get("meta", "head")));
+const readHead = async (t: Tables): Promise<Head> => parseHead(await t.get("meta", "head"));
+
+const headOf = (m: Medium): Promise<Head> => m.run("readonly", readHead);
 
 const allRows = async (t: Tables) => (await t.all("outbox", {})) as StoredRow[];
 
@@ -52,7 +55,7 @@ const allRows = async (t: Tables) => (await t.all("outbox", {})) as StoredRow[];
 async function sealAll(medium: Medium, sealer: Sealer): Promise<void> {
   for (;;) {
     const plain = await medium.run("readonly", async (t) => ({
-      head: parseHead(await t.get("meta", "head")),
+      head: await readHead(t),
       rows: await allRows(t),
       bodies: new Map((await t.all("bodies", {})).map((b) => [(b as { position: number }).position, b])),
       messages: (await t.all("messages", {})) as StoredMessage[],
@@ -77,7 +80,7 @@ async function sealAll(medium: Medium, sealer: Sealer): Promise<void> {
       sealer.keyCheck(),
     ]);
     const done = await medium.run("readwrite", async (t) => {
-      const head = parseHead(await t.get("meta", "head"));
+      const head = await readHead(t);
       if (head.changes !== plain.head.changes) return false;
       for (const [r, fingerprint, body] of sealedRows) {
         if (r) t.put("outbox", { ...r, fingerprint });
@@ -91,15 +94,21 @@ async function sealAll(medium: Medium, sealer: Sealer): Promise<void> {
   }
 }
 
-/** Moves outbox rows that can't be read to the table aside, and counts them. Bodies are read when they are needed. */
-async function setAsideUnreadable(medium: Medium, sealer: Sealer, keyCheck: Uint8Array | undefined): Promise<number> {
+/**
+ * Moves outbox rows that can't be read to the table aside, and answers how many; and makes the head's counts those of the
+ * rows. Bodies are read when they are needed.
+ */
+async function mend(medium: Medium, sealer: Sealer, keyCheck: Uint8Array | undefined): Promise<number> {
   const bad = new Map<number, string>();
-  for (const r of await medium.run("readonly", allRows)) {
+  // Looked at without writing first, as nearly always there is nothing to do.
+  const found = await medium.run("readonly", async (t) => ({ rows: await allRows(t), head: await readHead(t) }));
+  for (const r of found.rows) {
     const fingerprint = unreadable(r) ? "" : await sealer.openFingerprint(r, r.fingerprint).catch(() => undefined);
     const why = unreadable(r) ?? (fingerprint === undefined ? "its fingerprint doesn't open" : undefined);
     if (why) bad.set(r.position, why);
   }
-  if (bad.size === 0) return 0;
+  const wrong = states.some((s) => found.head.rows[s] !== found.rows.filter((r) => r.state === s).length);
+  if (bad.size === 0 && !wrong) return 0;
   return medium.run("readwrite", async (tables) => {
     const t = await Transaction.begin(tables, new Map(), keyCheck);
     let n = 0;
@@ -109,6 +118,9 @@ async function setAsideUnreadable(medium: Medium, sealer: Sealer, keyCheck: Uint
       await t.setRowAside(raw, why);
       n++;
     }
+    const rows = await allRows(tables);
+    for (const s of states) t.head.rows[s] = rows.filter((r) => r.state === s).length;
+    t.dirty = true;
     t.end();
     return n;
   });
