@@ -14,7 +14,7 @@ import (
 )
 
 // A CloudEvent is read in its JSON form (CloudEvents 1.0.2, JSON format), whatever mode it came in: fields, ignored members and
-// fingerprint then mean the same for all three. docs/adr/0010 says why the readers of the SDK are not used.
+// fingerprint then mean the same for all three. docs/adr/0010-reading-deliveries.md says why the readers of the SDK are not used.
 
 // eventHeader is what the headers of an event's attributes begin with in binary mode.
 const eventHeader = "Ce-"

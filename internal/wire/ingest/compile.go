@@ -80,9 +80,13 @@ func Compile(s Source) (*Compiled, error) {
 func (c *Compiled) compileFields(f *faults) {
 	s := &c.Source
 	for i, part := range s.Key {
-		r := f.reader(fmt.Sprintf("key[%d]", i), part, c.format)
-		if r.from == fromConstant {
-			f.check(fmt.Errorf("key[%d]: a constant tells no events apart", i))
+		at := fmt.Sprintf("key[%d]", i)
+		r := f.reader(at, part, c.format)
+		switch {
+		case part == Field{}:
+			f.check(fmt.Errorf("%s: neither header nor pointer nor attribute", at))
+		case r.from == fromConstant:
+			f.check(fmt.Errorf("%s: a constant tells no events apart", at))
 		}
 		c.key = append(c.key, r)
 		c.perItem = c.perItem || r.from == fromBody
