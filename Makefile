@@ -46,6 +46,7 @@ wasm: ## the client's id vectors on js/wasm under Node
 web: ## the browser SDK: types, lint, tests, size, generated files fresh (needs Node 20)
 	cd web && npm ci --ignore-scripts --no-fund --no-audit
 	cd web && npm run check
+	$(GO) test -count=1 -run TestCases ./test/cases -sdk "node $(CURDIR)/web/sdk/scripts/host.mjs"
 
 web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm ci --ignore-scripts --no-fund --no-audit

@@ -40,6 +40,8 @@ type call struct {
 	Mono    int64    `json:",omitempty"`
 	Method  string   `json:",omitempty"`
 	After   bool     `json:",omitempty"`
+	Client  string   `json:",omitempty"` // of a host, by name
+	To      string   `json:",omitempty"` // of a host's copy of a store
 
 	medium *memory.Medium
 	dialer transport.Dialer
@@ -94,7 +96,12 @@ func startRemote(ctx context.Context) (*remote, error) {
 }
 
 func (r *remote) call(_ context.Context, c call) (any, error) {
-	raw, err := r.p.ask(c)
+	return askLine(r.p, c)
+}
+
+// askLine puts a call to a process that obeys lines.
+func askLine(p *process, c call) (any, error) {
+	raw, err := p.ask(c)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type run struct {
 	agents  map[string]agent
 	stores  *stores
 	script  *script // nil in the world of servers
+	host    *host   // of another SDK's clients, nil where it is the Go SDK that is tested
 }
 
 // later is what a step that goes on beside came to.
@@ -69,6 +70,9 @@ func (r *run) close() error {
 	var faults []error
 	for _, a := range r.agents {
 		faults = append(faults, a.end())
+	}
+	if r.host != nil {
+		faults = append(faults, r.host.end())
 	}
 	for _, s := range r.sockets {
 		_ = s.conn.CloseNow()

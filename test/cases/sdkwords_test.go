@@ -34,10 +34,10 @@ var sdkWords = map[string]word{
 			return errors.New("no such client")
 		}
 		delete(r.agents, s.Name)
-		if _, own := a.(*remote); own {
-			return a.kill()
+		if _, here := a.(*sdk); here {
+			return r.stores.killed(s.Store, a)
 		}
-		return r.stores.killed(s.Store, a)
+		return a.kill()
 	},
 	// sdk calls a method and holds its value against Expect.
 	"sdk": func(r *run, s *Step) error {
@@ -120,6 +120,9 @@ func expectKind(err error, kind string) error {
 }
 
 func (r *run) newAgent(s *Step) (agent, error) {
+	if *otherSDK != "" {
+		return r.hosted(s)
+	}
 	if s.How == "process" {
 		return startRemote(r.ctx)
 	}

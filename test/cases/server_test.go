@@ -150,8 +150,14 @@ func startProcess(ctx context.Context, as string, args []string) (*process, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.CommandContext(ctx, self, args...), ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), as+"=1")
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = append(os.Environ(), as+"=1")
+	return startCommand(cmd)
+}
+
+// startCommand starts a program that says "listening" in its log once it answers lines.
+func startCommand(cmd *exec.Cmd) (p *process, err error) {
+	p = &process{cmd: cmd, ended: make(chan struct{})}
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}

@@ -81,6 +81,10 @@ func copyFiles(from, to string) error {
 var storeWords = map[string]word{
 	"store.copy": func(r *run, s *Step) error {
 		path, medium := r.stores.place(s.Name)
+		if r.host != nil {
+			to, _ := r.stores.place(s.To)
+			return r.host.copyStore(path, to)
+		}
 		if medium != nil {
 			r.stores.media[s.To] = medium.Copy()
 			return nil
