@@ -1,5 +1,7 @@
 /** Requests to the server that this page came from. */
 
+import { cut } from "./faults.ts";
+
 /** Refused is an answer that is no success: a problem document (RFC 9457), or what stood in its place. */
 export class Refused extends Error {
   override readonly name = "Refused";
@@ -27,6 +29,7 @@ export interface Ask {
 
 /** Asks the server and returns its JSON. Rejects with Refused, Unreachable or the signal's reason. */
 export async function ask<T>(path: string, how: Ask = {}): Promise<T> {
+  if (cut.peek()) throw new Unreachable("the network is cut, by the switch on this page");
   const headers = new Headers({ Accept: "application/json" });
   if (how.token !== undefined) headers.set("Authorization", `Bearer ${how.token}`);
   if (how.body !== undefined) headers.set("Content-Type", "application/json");

@@ -8,6 +8,11 @@ export function count(n: number): string {
   return Math.abs(n) < 100 && !Number.isInteger(n) ? tenth.format(n) : whole.format(n);
 }
 
+/** 1 room, 2 rooms. */
+export function many(n: number, what: string): string {
+  return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+}
+
 /** Bytes as 1.2 MB: powers of a thousand. */
 export function bytes(n: number): string {
   for (const [size, unit] of [

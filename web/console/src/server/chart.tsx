@@ -49,7 +49,7 @@ export function Chart({ title, lines, format, times, time }: ChartProps) {
       </figcaption>
       <div class="chart-plot">
         <span class="chart-top" aria-hidden="true">
-          {format(top)}
+          {all.length > 0 && format(top)}
         </span>
         <svg
           viewBox={`0 0 ${width} ${height}`}

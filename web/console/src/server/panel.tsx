@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import { bytes, count, lasted, preciseTime, took } from "../core/text.ts";
+import { bytes, count, lasted, many, preciseTime, took } from "../core/text.ts";
 import { Chart } from "./chart.tsx";
 import { type Figures, fault, rates, readings, watchFigures } from "./figures.ts";
 import { percentile } from "./percentile.ts";
@@ -35,11 +35,11 @@ function Tiles({ now }: { readonly now: Figures }) {
       <Tile name="Stored" value={count(now.sends.accepted ?? 0)} note="messages since the start" />
       <Tile name="Repeats" value={count(now.sends.duplicate ?? 0)} note="answered with the first result" />
       <Tile name="Resumes" value={count(now.resumes.fits ?? 0)} note="went on from their cursor" />
-      <Tile name="Connections" value={count(now.connections)} note={`${count(now.subscriptions)} subscriptions`} />
+      <Tile name="Connections" value={count(now.connections)} note={many(now.subscriptions, "subscription")} />
       <Tile
         name="Store"
         value={bytes(now.store.bytes)}
-        note={`${count(now.store.messages)} messages, ${count(now.store.rooms)} rooms`}
+        note={`${many(now.store.messages, "message")}, ${many(now.store.rooms, "room")}`}
       />
       <Tile
         name="Commit"

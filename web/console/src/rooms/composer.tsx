@@ -1,0 +1,82 @@
+import type { Client } from "@hapax/client";
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { actor } from "../core/sign-in.ts";
+import { draftOf, keepDraft } from "./drafts.ts";
+import { Outgoing } from "./outgoing.ts";
+import type { RoomView } from "./view.ts";
+
+const encoder = new TextEncoder();
+
+interface ComposerProps {
+  readonly client: Client;
+  readonly view: RoomView;
+}
+
+/** Where a message is written. What stands in it goes only once the outbox has it. */
+export function Composer({ client, view }: ComposerProps) {
+  const who = actor.value;
+  const text = useSignal(draftOf(who, view.room));
+  const fault = useSignal("");
+  const outgoing = useRef(new Outgoing());
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => area.current?.focus(), []);
+
+  const write = (next: string) => {
+    text.value = next;
+    keepDraft(who, view.room, next);
+  };
+  const send = async () => {
+    const said = text.value;
+    if (said.trim() === "" || outgoing.current.busy) return;
+    fault.value = "";
+    try {
+      await outgoing.current.send(client, view, said);
+    } catch (e) {
+      fault.value = `Not taken, and still here: ${(e as Error).message}`;
+      return;
+    }
+    // What was typed while the store worked stays.
+    write(text.value.startsWith(said) ? text.value.slice(said.length) : text.value);
+  };
+
+  const size = encoder.encode(text.value).length;
+  const most = client.limits.text;
+  return (
+    <form
+      class="composer"
+      onSubmit={(e) => {
+        e.preventDefault();
+        void send();
+      }}
+    >
+      <label class="unseen" for="composer">
+        Message to {view.room}
+      </label>
+      <textarea
+        id="composer"
+        ref={area}
+        dir="auto"
+        rows={1}
+        placeholder="Say it once"
+        aria-describedby="composer-fault composer-size"
+        value={text.value}
+        onInput={(e) => write(e.currentTarget.value)}
+        onKeyDown={(e) => {
+          if (e.key !== "Enter" || e.shiftKey || e.isComposing) return;
+          e.preventDefault();
+          void send();
+        }}
+      />
+      <button type="submit" class="main" disabled={text.value.trim() === ""}>
+        Send
+      </button>
+      <p id="composer-size" class={size > most ? "fault" : "hint"} hidden={size < most / 2}>
+        {size.toLocaleString("en")} of {most.toLocaleString("en")} bytes
+      </p>
+      <p id="composer-fault" class="fault" role="alert">
+        {fault.value}
+      </p>
+    </form>
+  );
+}
