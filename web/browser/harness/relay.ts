@@ -21,13 +21,16 @@ export interface Frame {
 export class Relay {
   /** Every frame so far, in order. */
   readonly frames: Frame[] = [];
-  /** Frames for which this answers false are swallowed. */
-  pass: (frame: Frame) => boolean = () => true;
+  /** Frames for which this answers false are swallowed. One that it holds holds those behind it from the same side. */
+  pass: (frame: Frame) => boolean | Promise<boolean> = () => true;
+  /** What goes on in a frame's place. */
+  rewrite: ((frame: Frame) => unknown) | undefined;
   readonly #target: () => string;
   readonly #pages = new Map<string, { type: string; body: string }>();
   readonly #http = createServer((req, res) => this.#serve(req, res));
   readonly #sockets = new WebSocketServer({ noServer: true, handleProtocols: (p) => [...p][0] ?? false });
   readonly #open = new Set<WebSocket>();
+  readonly #browsers = new Set<WebSocket>();
   readonly #tcp = new Set<Socket>();
   #listeners: (() => void)[] = [];
   #connections = 0;
@@ -66,6 +69,11 @@ export class Relay {
 
   mend(): void {
     this.#cut = false;
+  }
+
+  /** Sends a frame of its own to every open page. */
+  tell(data: unknown): void {
+    for (const s of this.#browsers) s.send(JSON.stringify(data));
   }
 
   /** Frames of a type from one side. */
@@ -127,12 +135,19 @@ export class Relay {
 
   #join(browser: WebSocket, server: WebSocket): void {
     const connection = ++this.#connections;
+    this.#browsers.add(browser);
+    browser.once("close", () => this.#browsers.delete(browser));
     const carry = (from: Frame["from"], a: WebSocket, b: WebSocket) => {
       this.#open.add(a);
+      let before = Promise.resolve();
       a.on("message", (raw, binary) => {
         const frame: Frame = { connection, from, data: JSON.parse(raw.toString()) };
         this.frames.push(frame);
-        if (this.pass(frame) && b.readyState === WebSocket.OPEN) b.send(raw, { binary });
+        const passes = this.pass(frame);
+        before = before.then(async () => {
+          if (!(await passes) || b.readyState !== WebSocket.OPEN) return;
+          b.send(this.rewrite ? JSON.stringify(this.rewrite(frame)) : raw, { binary });
+        });
         for (const listener of this.#listeners.splice(0)) listener();
       });
       a.once("close", (code, reason) => {

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -24,6 +24,8 @@ export class Server {
   readonly #program: string;
   readonly #data: string;
   readonly #flags: readonly string[];
+  readonly #tokens: Record<string, string> = {};
+  #said = 0;
   #process: ChildProcess | undefined;
   /** host:port for clients; the same over restarts. */
   address = "127.0.0.1:0";
@@ -64,9 +66,10 @@ export class Server {
     });
   }
 
-  /** A token by which an actor signs in. */
-  async token(actor: string): Promise<string> {
-    return (await this.#run("token", "--data", this.#data, "--actor", actor)).trim();
+  /** A token by which an actor signs in. rights are PATTERN=r, w or rw; all of them where none is given. */
+  async token(actor: string, ...rights: string[]): Promise<string> {
+    const rooms = rights.flatMap((r) => ["--room", r]);
+    return (await this.#run("token", "--data", this.#data, "--actor", actor, ...rooms)).trim();
   }
 
   /** What the server's log holds of a room, oldest first, as an actor sees it: with the ids of its own messages. */
@@ -82,6 +85,32 @@ export class Server {
       all.unshift(...messages);
       before = `&before=${messages[0]!.seq}`;
     }
+  }
+
+  /** Stores a message as somebody else would, by HTTP. */
+  async say(room: string, actor: string, text: string, data?: unknown): Promise<void> {
+    this.#tokens[actor] ??= await this.token(actor);
+    const answer = await fetch(`http://${this.address}/v1/rooms/${encodeURIComponent(room)}/messages`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${this.#tokens[actor]}`,
+        "content-type": "application/json",
+        "idempotency-key": `say-${++this.#said}`,
+      },
+      body: JSON.stringify({ text, data }),
+    });
+    if (answer.status !== 201) throw new Error(`saying ${text}: ${answer.status} ${await answer.text()}`);
+  }
+
+  /** Copies its data, and gives back what puts the copy in their place. The server must be stopped for both. */
+  async copy(): Promise<() => Promise<void>> {
+    const copy = await mkdtemp(join(tmpdir(), "hapax-copy-"));
+    await cp(this.#data, copy, { recursive: true });
+    return async () => {
+      await rm(this.#data, { recursive: true });
+      await cp(copy, this.#data, { recursive: true });
+      await rm(copy, { recursive: true });
+    };
   }
 
   /** Ends it as kill -9 does. */
