@@ -53,6 +53,7 @@ var rooms = []room{
 	{name: "config", paths: []string{"hapax/internal/config"}, allow: []string{"std", "third", "hapax/internal/settle"}, purpose: "a leaf; names and integers are the contract's"},
 	{name: "leaves", paths: []string{"hapax/internal/auth", "hapax/internal/telemetry"}, allow: []string{"std", "third", "hapax/protocol", "hapax/internal/config"}, purpose: "leaf services"},
 	{name: "prove", paths: []string{"hapax/internal/prove"}, allow: append([]string{"std", "hapax/internal/audit", "hapax/internal/anchor", "hapax/internal/store", "hapax/internal/engine/intake"}, pureRooms...), purpose: "shows a store to the audit, and judges nothing"},
+	{name: "export", paths: []string{"hapax/internal/export"}, allow: append([]string{"std", "hapax/internal/store"}, pureRooms...), purpose: "writes a store's view as files, and judges nothing"},
 	{name: "anchor", paths: []string{"hapax/internal/anchor"}, allow: []string{"std"}, purpose: "a file outside of the store"},
 	{name: "forward", paths: []string{"hapax/internal/forward"}, allow: append([]string{"std", "third", "hapax/protocol", "hapax/client/session", "hapax/client/store", "hapax/internal/engine/intake"}, pureRooms...), purpose: "carries accepted events to destinations, by the client's delay law"},
 }
@@ -95,6 +96,7 @@ func TestHouseRulesCanFail(t *testing.T) {
 		{"hapax/internal/audit", "hapax/internal/settle"},
 		{"hapax/internal/settlement", "hapax/internal/audit"},
 		{"hapax/internal/prove", "hapax/internal/store/pebble"},
+		{"hapax/internal/export", "hapax/internal/settlement"},
 		{"hapax/internal/child", "hapax/internal/serve"},
 		{"hapax/internal/store/pebble", "hapax/internal/engine"},
 		{"hapax/internal/engine", "hapax/internal/store/pebble"},

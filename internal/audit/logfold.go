@@ -176,7 +176,7 @@ func (f *fold) takeKeyed(rec *logRecord) error {
 		if at := &f.sources[source]; !soundName(at.tenant, at.source, string(r.next())) {
 			f.issues.record(rec.number, "its key isn't named as the contract wants")
 		}
-		if int(f.keys.total)+len(f.outbox) >= f.limit {
+		if f.overfull() {
 			return errTooMany
 		}
 		key = f.keys.add(logKey{id: id, source: source})
@@ -192,6 +192,9 @@ func (f *fold) takeKeyed(rec *logRecord) error {
 	}
 	return nil
 }
+
+// overfull tells whether a pass holds as much as it may. One key can't be shared out.
+func (f *fold) overfull() bool { return int(f.keys.total)+len(f.outbox) >= f.limit && f.keys.total > 1 }
 
 // countEvent counts an event at its source, whosever key it is.
 func (f *fold) countEvent(rec *logRecord) {

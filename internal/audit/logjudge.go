@@ -100,7 +100,7 @@ func (f *fold) takeEvent(rec *logRecord, key uint32) error {
 		k.waiting++
 		f.outbox[rec.number] = outRow{id: k.rootID, key: key, ordinal: k.accepted}
 	}
-	if len(f.outbox)+int(f.keys.total) > f.limit {
+	if f.overfull() {
 		return errTooMany
 	}
 	return nil

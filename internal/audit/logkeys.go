@@ -89,7 +89,7 @@ type keyCurrency struct {
 	currency uint16
 }
 
-const segmentKeys = 1 << 12 // keys a segment: the table grows without copying what it holds
+const segmentKeys = 1 << 9 // keys a segment: the table grows without copying what it holds
 
 // logKeys numbers keys from 0 in the order in which they come. Slots hold 32 bits of the id and 1 + the number; 0 is empty.
 type logKeys struct {
