@@ -25,22 +25,27 @@ func newServe() *cobra.Command {
 		Long: `Run the room server: WebSocket on /v1/ws, HTTP on /v1/rooms, an admin address for /readyz and /metrics.
 
 Without any auth configured it serves this machine only, with a key of its own in the data folder, for which
-"hapax token" signs. SIGTERM or SIGINT drains; a second one ends at once.
+"hapax token" signs. With gateway.tenants in the file it also takes deliveries of upstreams on /v1/ingest. SIGTERM or SIGINT
+drains; a second one ends at once. SIGHUP loads the file again and lets its tenants stand, whole or not at all.
 
-Exit status: 0 after a drain, 1 ended by a second signal, 3 the configuration is wrong, or the data folder is in use or
-of a newer version, 70 the store is damaged or failed (start again: only then it is known what the disk kept).`,
+Exit status: 0 after a drain, 1 where the last proof of the gateway's log failed, or ended by a second signal, 3 the
+configuration is wrong, or the data folder is in use or of a newer version, 70 the store is damaged or failed (start again: only then it is known what the disk kept).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadConfig(cmd, file)
+			c, err := loadConfig(cmd, file, serve.CheckGateway)
 			if err != nil {
 				return err
 			}
-			signals := make(chan os.Signal, 2)
+			signals, reloads := make(chan os.Signal, 2), make(chan os.Signal, 1)
 			signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+			signal.Notify(reloads, syscall.SIGHUP)
 			defer signal.Stop(signals)
+			defer signal.Stop(reloads)
 			return serveExit(serve.Run(cmd.Context(), c, serve.Host{
 				Log:     telemetry.NewLogger(cmd.ErrOrStderr(), c.Log.Level, c.Log.Format),
 				Signals: signals,
+				Reloads: reloads,
+				Reload:  func() (config.Config, error) { return loadConfig(cmd, file, serve.CheckGateway) },
 				Started: func(a serve.Addresses) { greet(cmd.OutOrStdout(), a, c.Data) },
 			}))
 		},
@@ -54,11 +59,17 @@ func addConfigFlags(cmd *cobra.Command, file *string) {
 	config.AddFlags(cmd.Flags())
 }
 
-// loadConfig reads and checks the configuration; its errors exit with ExitConfig.
-func loadConfig(cmd *cobra.Command, file string) (config.Config, error) {
+// check looks at what a configuration names beyond itself; nil: nothing.
+type check func(*config.Config) error
+
+// loadConfig reads and checks the configuration, all faults at once; they exit with ExitConfig.
+func loadConfig(cmd *cobra.Command, file string, also check) (config.Config, error) {
 	c, err := config.Load(file, os.Environ(), cmd.Flags())
 	if err == nil {
 		err = c.Validate()
+		if also != nil {
+			err = errors.Join(err, also(&c))
+		}
 	}
 	if err != nil {
 		return c, &ExitError{Code: ExitConfig, Err: err}
@@ -80,7 +91,7 @@ func serveExit(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, serve.ErrKilled):
+	case errors.Is(err, serve.ErrKilled), errors.Is(err, serve.ErrUnproved):
 		return &ExitError{Code: ExitFailed, Err: err}
 	case errors.Is(err, store.ErrLocked):
 		return &ExitError{Code: ExitConfig, Err: fmt.Errorf("%w: another hapax serves this folder; stop it, or give another --data", err)}

@@ -112,14 +112,14 @@ type Parts []From
 // Amount says where an amount stands, and how it is written.
 type Amount struct {
 	From      `yaml:",inline"`
-	Mode      string         `yaml:"mode,omitempty"`      // decimal or minor (integer minor units)
+	Form      string         `yaml:"form,omitempty"`      // decimal or minor (integer minor units)
 	Exponents map[string]int `yaml:"exponents,omitempty"` // of currencies, over those of ISO 4217
 }
 
 // SeenAt says where an event names its time.
 type SeenAt struct {
 	From `yaml:",inline"`
-	Unit string `yaml:"unit,omitempty"` // s, ms or rfc3339
+	Form string `yaml:"form,omitempty"` // unix, unix_ms or rfc3339
 }
 
 // Forward is the destination of accepted events.

@@ -18,10 +18,10 @@ gateway:
         "stripe: live (eu.1)":
           verify: {scheme: stripe, tolerance: 5m, secrets: [{label: "2026", file: /etc/s1}, {label: "2025", file: /etc/s2}]}
           key: {pointer: /id}
-          amount: {pointer: /data/object/amount, mode: minor, exponents: {JPY: 0}}
+          amount: {pointer: /data/object/amount, form: minor, exponents: {JPY: 0}}
           currency: {pointer: /data/object/currency}
           state: {const: pending}
-          seen_at: {pointer: /created, unit: s}
+          seen_at: {pointer: /created, form: unix}
           window: 72h
           rate: {per_second: 50, burst: 100}
           forward:
@@ -55,9 +55,9 @@ func TestTenantsHaveNamesOfAnyCharacters(t *testing.T) {
 	want := Source{
 		Verify:   Verify{Scheme: "stripe", Tolerance: 5 * time.Minute, Secrets: []Secret{{"2026", "/etc/s1"}, {"2025", "/etc/s2"}}},
 		Key:      Parts{{Pointer: "/id"}},
-		Amount:   Amount{From: From{Pointer: "/data/object/amount"}, Mode: "minor", Exponents: map[string]int{"JPY": 0}},
+		Amount:   Amount{From: From{Pointer: "/data/object/amount"}, Form: "minor", Exponents: map[string]int{"JPY": 0}},
 		Currency: From{Pointer: "/data/object/currency"}, State: From{Const: "pending"},
-		SeenAt: SeenAt{From: From{Pointer: "/created"}, Unit: "s"}, Window: 72 * time.Hour, Rate: &Pace{50, 100},
+		SeenAt: SeenAt{From: From{Pointer: "/created"}, Form: "unix"}, Window: 72 * time.Hour, Rate: &Pace{50, 100},
 		Forward: &Forward{
 			URL: "https://me.example/in?token=topsecret", SecretFiles: []string{"/etc/f"}, Allow: []string{"10.0.0.0/8"}, Extra: []ExtraHeader{{"Authorization", "/etc/a"}},
 		},

@@ -20,7 +20,7 @@ func (c *Config) checkGateway() (f faults) {
 	f.unless(g.Proof.Every >= time.Minute && g.Proof.Every <= 365*day, "gateway.proof.every: %s is not within 1m to 8760h", g.Proof.Every)
 	f.unless(g.Proof.Pace >= 100, "gateway.proof.pace: %d records a second would never come to an end", g.Proof.Pace)
 	l := g.Limits
-	f.unless(l.Body >= 1<<10 && l.Body <= 64<<20, "gateway.limits.body: %d is not within 1 KiB to 64 MiB", l.Body)
+	f.unless(l.Body >= 1<<10 && l.Body <= 32<<20, "gateway.limits.body: %d is not within 1 KiB to 32 MiB", l.Body)
 	f.unless(l.Requests >= 1 && l.Requests <= 1_000_000, "gateway.limits.requests: %d is not within 1 to 1000000", l.Requests)
 	f.unless(l.Rate > 0, "gateway.limits.rate: %g a second would let nothing in", l.Rate)
 	f.unless(l.Burst >= 1, "gateway.limits.burst: %d would let nothing in", l.Burst)

@@ -45,7 +45,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	if s.engine, err = engine.New(s.store, s.bus, s.engineOptions()); err != nil {
 		return err
 	}
-	s.metrics.Registry().MustRegister(&engineFigures{engine: s.engine}, &storeFigures{store: s.store, log: s.log})
+	s.metrics.Registry().MustRegister(&engineFigures{engine: s.engine}, &storeFigures{store: s.store, log: s.log}, &s.reloads)
 	limits := protocol.DefaultLimits
 	l, t := s.config.Limits, s.config.Timeouts
 	s.ws = ws.New(ws.Options{
@@ -66,7 +66,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	wirehttp.Open(wirehttp.Options{
 		Door: s.door, Rooms: s.engine, Protocol: limits, SendWait: t.Send, OpenAPI: api.OpenAPI, DevSession: signIn, Figures: s.readFigures(started),
 	})
-	return nil
+	return s.openGateway(ctx)
 }
 
 // OpenStore opens what the configuration names.
@@ -109,9 +109,9 @@ func EncodeRow(dst []byte, name, epoch string, m *room.Message, own bool) []byte
 	return protocol.AppendMessage(dst, name, epoch, m.Seq, m.MessageID, m.Actor, id, m.Text, m.Data, m.At)
 }
 
-// closeParts ends what open built: the engine within the time of ctx, and the store last.
+// closeParts ends what open built: gateway and engine within the time of ctx, and the store last.
 func (s *server) closeParts(ctx context.Context) error {
-	var faults []error
+	faults := []error{s.gateway.close(ctx)}
 	if s.engine != nil {
 		if err := s.engine.Close(ctx); err != nil {
 			faults = append(faults, fmt.Errorf("ending the engine: %w", err))

@@ -26,6 +26,7 @@ import (
 var (
 	ErrStoreFailed = errors.New("the store failed; start again to see what the disk kept")
 	ErrKilled      = errors.New("a second signal: ended at once")
+	ErrUnproved    = errors.New("the last proof of the gateway's log failed; look with \"hapax audit\"")
 	// ErrConfig wraps what only the start shows to be wrong with the configuration: an address in use, a key that can't be read.
 	ErrConfig = errors.New("the server can't start as configured")
 )
@@ -35,6 +36,9 @@ type Host struct {
 	Log     *slog.Logger
 	Signals <-chan os.Signal // the first drains, the second ends at once
 	Started func(Addresses)  // called once clients can connect
+	// Reloads asks for the configuration to be loaded again by Reload, which also checks it. Nil: the server keeps what it was given.
+	Reloads <-chan os.Signal
+	Reload  func() (config.Config, error)
 	// Store opens the store; nil: by the configuration. Tests give one that fails.
 	Store func(config.Config, *slog.Logger) (store.Store, error)
 	// Clock is what messages are dated by, retention counts by, and clients are told; nil: the machine's. Tokens and
@@ -65,6 +69,8 @@ type server struct {
 	auth    auth.Verifier
 	ws      *ws.Server
 	door    *wire.Door
+	gateway *gatewayHouse
+	reloads reloadFigures
 	clients *http.Server
 	admin   *http.Server
 	socket  *http.Server
@@ -73,7 +79,7 @@ type server struct {
 	broken    chan error // a listener that ended by itself
 }
 
-// Run starts a server and returns once it has ended: nil after a drain, ErrStoreFailed, ErrKilled, or why it could not start (see
+// Run starts a server and returns once it has ended: nil after a drain, ErrStoreFailed, ErrKilled, ErrUnproved, or why it could not start (see
 // package store for the errors of a data folder). The configuration must be valid. Ending ctx drains like a signal.
 func Run(ctx context.Context, c config.Config, host Host) error {
 	s := &server{config: c, host: host, log: host.Log, metrics: telemetry.NewMetrics(), broken: make(chan error, 4)}
@@ -86,6 +92,7 @@ func Run(ctx context.Context, c config.Config, host Host) error {
 		return errors.Join(err, s.closeListeners(), s.closeParts(ctx))
 	}
 	s.health.Up("start")
+	s.gateway.start()
 	s.log.Info("listening", "address", addresses.Clients, "admin", addresses.Admin, "dev", addresses.Dev, "epoch", s.engine.Identity().Epoch)
 	if host.Started != nil {
 		host.Started(addresses)
@@ -95,6 +102,11 @@ func Run(ctx context.Context, c config.Config, host Host) error {
 
 // wait serves until something ends it, and stops in order.
 func (s *server) wait(ctx context.Context) error {
+	reloading := newParts()
+	defer reloading.cancel()
+	if s.gateway != nil {
+		reloading.group.Go(func() { s.reloadAsAsked(reloading.ctx) })
+	}
 	var cause error
 	select {
 	case <-ctx.Done():
@@ -105,16 +117,25 @@ func (s *server) wait(ctx context.Context) error {
 		s.log.Error("a listener ended", "error", cause)
 	case <-s.engine.Failed():
 		return s.failed()
+	case <-s.gateway.failed():
+		return s.failed()
 	}
+	reloading.cancel()
+	reloading.group.Wait()
 	done := make(chan error, 1)
 	go func() { done <- s.stop() }()
 	select {
 	case err := <-done:
+		if s.gateway.unproved() {
+			err = errors.Join(ErrUnproved, err)
+		}
 		return errors.Join(cause, err)
 	case <-s.host.Signals:
 		s.log.Warn("ended at once", "why", "a second signal")
 		return ErrKilled
 	case <-s.engine.Failed():
+		return s.failed()
+	case <-s.gateway.failed():
 		return s.failed()
 	}
 }

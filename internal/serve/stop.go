@@ -8,12 +8,13 @@ import (
 )
 
 // stop drains: who asks whether the server is ready hears no, nobody new gets in, clients are told when to come back, what was
-// sent is committed and answered, connections are closed; then the engine and the store end.
+// sent is committed and answered, connections are closed; then the gateway, the engine and the store end.
 func (s *server) stop() error {
 	s.health.Down("drain", "the server is going down")
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Drain.Wait)
 	defer cancel()
 	s.door.Drain(s.config.Drain.Spread.Milliseconds())
+	s.gateway.drain(s.config.Drain.Spread.Milliseconds())
 	requests := make(chan error, 1)
 	// Shutdown closes the listener at once and waits for requests; connections that became WebSockets aren't its own any more.
 	go func() { requests <- shutdown(ctx, s.clients) }()

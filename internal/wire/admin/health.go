@@ -10,6 +10,7 @@ import (
 type Health struct {
 	mu   sync.Mutex
 	down map[string]string // part: what is wrong with it
+	told map[string]string // part: what people should know, though it holds nothing back
 }
 
 // Down says that a part holds the server back, and why.
@@ -29,6 +30,19 @@ func (h *Health) Up(part string) {
 	delete(h.down, part)
 }
 
+// Note tells something of a part that doesn't hold the server back; "" takes it back.
+func (h *Health) Note(part, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.told == nil {
+		h.told = make(map[string]string)
+	}
+	h.told[part] = text
+	if text == "" {
+		delete(h.told, part)
+	}
+}
+
 // state returns whether all parts are well, and the detail as JSON.
 func (h *Health) state() (ready bool, detail []byte) {
 	h.mu.Lock()
@@ -40,7 +54,8 @@ func (h *Health) state() (ready bool, detail []byte) {
 	detail, err := json.Marshal(struct {
 		Ready bool              `json:"ready"`
 		Down  map[string]string `json:"down"`
-	}{len(down) == 0, down})
+		Notes map[string]string `json:"notes,omitempty"`
+	}{len(down) == 0, down, h.told})
 	if err != nil {
 		return false, []byte(`{"ready":false}`)
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	Log   *slog.Logger
 	Scan  int          // records that one request reads at most
 	Now   func() int64 // Unix ms
+	// Serving says whether there is a gateway; without one all addresses answer like none. nil: there is.
+	Serving func() bool
 }
 
 func init() {
@@ -40,7 +42,12 @@ type server struct {
 }
 
 // Open puts the routes into a door.
-func Open(door *wire.Door, o Options) { register(&adapter{door: door}, o) }
+func Open(door *wire.Door, o Options) {
+	if o.Serving == nil {
+		o.Serving = func() bool { return true }
+	}
+	register(&adapter{door: door, serving: o.Serving}, o)
+}
 
 func register(a huma.Adapter, o Options) huma.API {
 	s := &server{Options: o, cursors: newCursors()}
@@ -87,13 +94,20 @@ func unmarshal(body []byte, v any) error {
 }
 
 // adapter lets the framework's operations in by the door.
-type adapter struct{ door *wire.Door }
+type adapter struct {
+	door    *wire.Door
+	serving func() bool
+}
 
 type sessionKey struct{}
 
 // Handle implements huma.Adapter.
 func (a *adapter) Handle(op *huma.Operation, h func(huma.Context)) {
 	a.door.Handle(op.Method+" "+op.Path, func(w http.ResponseWriter, r *http.Request) {
+		if !a.serving() {
+			a.door.Refuse(w, wire.Error(protocol.NotFound, "there is nothing at this address", 0))
+			return
+		}
 		session := a.door.Session(w, r)
 		if session == nil {
 			return

@@ -1,0 +1,272 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hapax/internal/config"
+	"hapax/internal/engine/intake"
+	"hapax/internal/forward"
+	"hapax/internal/gateway"
+	"hapax/internal/prove"
+	"hapax/internal/store"
+	"hapax/internal/wire"
+	"hapax/internal/wire/gatewayapi"
+	"hapax/internal/wire/ingest"
+	"hapax/protocol"
+)
+
+// gatewayHouse is the gateway's part of a server: ingest, management, forwarding, proof, over one intake.
+type gatewayHouse struct {
+	config  config.Gateway
+	log     *slog.Logger
+	clock   func() int64 // Unix ms
+	intake  *intake.Intake
+	ingest  *ingest.Server
+	forward *forward.Service
+	prover  *prove.Prover
+
+	standing atomic.Pointer[plan] // what is in force
+	serving  atomic.Bool          // a source is configured, or the log holds something
+	begin    sync.Once
+
+	// The forwarder ends before the intake, the prover after it: its last head is that of the last commit.
+	forwarding, proving parts
+}
+
+// parts are goroutines that end together.
+type parts struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+}
+
+func newParts() parts {
+	ctx, cancel := context.WithCancel(context.Background())
+	return parts{ctx: ctx, cancel: cancel}
+}
+
+// end ends them and waits as long as ctx lasts.
+func (p *parts) end(ctx context.Context, what string) error {
+	p.cancel()
+	done := make(chan struct{})
+	go func() { p.group.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", what, ctx.Err())
+	}
+}
+
+// errNoBooks says that a store without a gateway's half was given one to serve.
+var errNoBooks = errors.New("this store keeps no gateway")
+
+// openGateway opens the gateway over the store and lets the configuration stand. It serves nothing before start.
+func (s *server) openGateway(ctx context.Context) error {
+	books, can := s.store.(store.Books)
+	if !can {
+		if s.config.Gateway.Configured() {
+			return fmt.Errorf("%w: gateway: %w", ErrConfig, errNoBooks)
+		}
+		return nil
+	}
+	p, err := planGateway(&s.config.Gateway)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	g := &gatewayHouse{config: s.config.Gateway, log: s.log, clock: s.wall, forwarding: newParts(), proving: newParts()}
+	options := intake.DefaultOptions()
+	options.Log, options.Now = s.log, func() time.Time { return time.UnixMilli(s.wall()) }
+	if g.intake, err = intake.New(books, options); err != nil {
+		return err
+	}
+	s.gateway = g
+	if err := g.settle(ctx, p); err != nil {
+		return err
+	}
+	// Before the first delivery: an event of a key in a file must not be rejected as unknown.
+	if err := g.register(ctx, p.registries); err != nil {
+		return err
+	}
+	return g.build(s, p)
+}
+
+func (s *server) wall() int64 {
+	at, _ := s.host.Clock.Now()
+	return at
+}
+
+// build makes the parts and puts their routes into the door.
+func (g *gatewayHouse) build(s *server, p *plan) (err error) {
+	l, t := s.config.Gateway.Limits, s.config.Timeouts
+	g.prover = prove.New(prove.Options{
+		Books: g.intake, Log: s.log, Every: g.config.Proof.Every, Pace: g.config.Proof.Pace, Anchor: g.config.Anchor,
+		Changed: func(reason string, blocked bool) {
+			if blocked {
+				s.health.Down("proof", reason)
+			} else {
+				s.health.Up("proof")
+			}
+		},
+	})
+	g.ingest, err = ingest.New(ingest.Options{
+		Books: g.intake, Metrics: s.metrics, Log: s.log, Blocked: func() bool { _, blocked := g.prover.Blocked(); return blocked },
+		Now: func() time.Time { return time.UnixMilli(s.wall()) }, Wait: t.Send, RetryAfter: time.Second, Requests: l.Requests,
+		Rate: l.Rate, Burst: l.Burst, MaxBody: l.Body,
+	})
+	if err != nil {
+		return err
+	}
+	g.forward = forward.New(g.intake, forward.Options{Clock: s.host.Clock, Log: s.log, Metrics: forward.NewMetrics(s.metrics.Registry())})
+	if err := g.stand(p); err != nil {
+		return err
+	}
+	s.metrics.Registry().MustRegister(&gatewayFigures{gateway: g, log: s.log})
+	s.door.Mount(ingest.Route, g.whileServing(s.door, g.ingest))
+	gatewayapi.Open(s.door, gatewayapi.Options{Books: g.intake, Log: s.log, Scan: l.Scan, Now: s.wall, Serving: g.serving.Load})
+	return nil
+}
+
+// whileServing answers like an address where there is nothing, as long as no gateway is configured.
+func (g *gatewayHouse) whileServing(door *wire.Door, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !g.serving.Load() {
+			door.Refuse(w, wire.Error(protocol.NotFound, "there is nothing at this address", 0))
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// settleWait bounds what a start or a reload enters; a store that takes longer is failing.
+const settleWait = time.Minute
+
+// settle enters policy and settings into the log, where they aren't what stands.
+func (g *gatewayHouse) settle(ctx context.Context, p *plan) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
+	var ruled bool
+	if err := g.intake.View(ctx, func(v intake.View) error {
+		ruled = v.Head().Ruled
+		return p.fits(v)
+	}); err != nil {
+		return err
+	}
+	if len(p.sources) == 0 {
+		g.serving.Store(ruled)
+		return nil
+	}
+	commands := []gateway.Command{&gateway.SetPolicy{Policy: p.policy}}
+	for _, s := range p.sources {
+		commands = append(commands, &gateway.SetSource{Tenant: s.Source.Tenant, Source: s.Source.Name, Settings: s.Settings()})
+	}
+	outcomes, err := g.intake.Enter(ctx, commands...)
+	if err != nil {
+		return err
+	}
+	for i, o := range outcomes {
+		if o.Kind != gateway.Done && o.Kind != gateway.Same {
+			return g.undo(ctx, fmt.Errorf("%w: a source got its first event meanwhile (setting %d)", ErrConfig, i))
+		}
+	}
+	g.serving.Store(true)
+	return nil
+}
+
+// undo lets the settings stand again that stood before a reload that came too late.
+func (g *gatewayHouse) undo(ctx context.Context, cause error) error {
+	before := g.standing.Load()
+	if before == nil {
+		return cause
+	}
+	var commands []gateway.Command
+	for _, s := range before.sources {
+		commands = append(commands, &gateway.SetSource{Tenant: s.Source.Tenant, Source: s.Source.Name, Settings: s.Settings()})
+	}
+	_, err := g.intake.Enter(ctx, commands...)
+	return errors.Join(cause, err)
+}
+
+// fits says what of a plan can't stand beside what the log holds.
+func (p *plan) fits(v intake.View) error {
+	head := v.Head()
+	if len(p.sources) > 0 && head.Ruled && head.Policy != p.policy {
+		h := head.Policy
+		return fmt.Errorf("%w: gateway.policy: the store was made with block_window %ds, scope_strict %t, lru_min_hits %d, and its books rest on that: "+
+			"set these again, or start with another data folder", ErrConfig, h.BlockWindowS, h.ScopeStrict, h.LRUMinHits)
+	}
+	standing, err := v.Sources()
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, s := range p.sources {
+		for _, n := range standing {
+			if n.Tenant == s.Source.Tenant && n.Name == s.Source.Name && n.Events > 0 && n.Parts != s.Settings().Parts {
+				faults = append(faults, fmt.Errorf("%w: %s.key: the source has events whose keys have %d parts; their number can't change",
+					ErrConfig, config.SourcePath(n.Tenant, n.Name), n.Parts))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// stand lets a plan whose settings have been entered be what deliveries are read and forwarded by.
+func (g *gatewayHouse) stand(p *plan) error {
+	if err := g.forward.Set(p.destinations); err != nil {
+		return err
+	}
+	g.ingest.Set(p.sources)
+	g.standing.Store(p)
+	return nil
+}
+
+// start sets the goroutines off: the proof, forwarding, the erasing of bodies, the registry files. Without a gateway it does nothing, until
+// a reload brings one.
+func (g *gatewayHouse) start() {
+	if g == nil || !g.serving.Load() {
+		return
+	}
+	g.begin.Do(func() {
+		g.proving.group.Go(func() { g.prover.Run(g.proving.ctx) })
+		g.forwarding.group.Go(func() {
+			if err := g.forward.Run(g.forwarding.ctx); err != nil {
+				g.log.Error("forwarding ended", "error", err)
+			}
+		})
+		g.forwarding.group.Go(func() { g.eraseBodies(g.forwarding.ctx) })
+	})
+}
+
+// failed is closed once the intake's store can't go on; nil, which never is, without a gateway.
+func (g *gatewayHouse) failed() <-chan struct{} {
+	if g == nil {
+		return nil
+	}
+	return g.intake.Failed()
+}
+
+// drain lets no more deliveries in.
+func (g *gatewayHouse) drain(spreadMs int64) {
+	if g != nil {
+		g.ingest.Drain(spreadMs)
+	}
+}
+
+// close ends the parts in order: what is sent is entered, what was entered is committed, the last head is noted.
+func (g *gatewayHouse) close(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	return errors.Join(g.forwarding.end(ctx, "ending the forwarder"), g.intake.Close(ctx), g.proving.end(ctx, "ending the proof"))
+}
+
+// unproved tells whether the last proof of the log failed.
+func (g *gatewayHouse) unproved() bool { return g != nil && g.prover != nil && g.prover.Failed() }
