@@ -28,6 +28,9 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if oddAddress(host) {
 		return nil, errAddress
 	}
+	if err := d.life.Err(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()

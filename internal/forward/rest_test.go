@@ -225,9 +225,9 @@ func TestIdleSourcesAreNotPolled(t *testing.T) {
 			r.event("a", fmt.Sprint("s", i))
 		}
 		pass(time.Minute)
-		looks := r.books.looks
+		looks := r.books.looked()
 		pass(time.Hour)
-		if n := r.books.looks - looks; n > 3600+2 {
+		if n := r.books.looked() - looks; n > 3600+2 {
 			t.Errorf("%d readings in an idle hour", n)
 		}
 	})

@@ -46,14 +46,12 @@ type plainBooks struct {
 	failed chan struct{}
 
 	mu     sync.Mutex
-	enters int                                    // commits
 	looks  int                                    // calls of View
 	refuse func(commands []gateway.Command) error // stands in for a commit that fails
 }
 
 func (b *plainBooks) Enter(ctx context.Context, commands ...gateway.Command) ([]gateway.Outcome, error) {
 	b.mu.Lock()
-	b.enters++
 	refuse := b.refuse
 	b.mu.Unlock()
 	if refuse != nil {
@@ -75,6 +73,12 @@ func (b *plainBooks) View(ctx context.Context, f func(intake.View) error) error 
 	b.looks++
 	b.mu.Unlock()
 	return b.store.ViewBooks(ctx, f)
+}
+
+func (b *plainBooks) looked() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.looks
 }
 
 func (b *plainBooks) EraseBodies(ctx context.Context, tenant, source string, before int64) (int64, error) {
@@ -284,6 +288,12 @@ func (r *rig) outbox() (waiting, dead int) {
 		return nil
 	})
 	return waiting, dead
+}
+
+func (r *rig) waiting() int {
+	r.t.Helper()
+	n, _ := r.outbox()
+	return n
 }
 
 // bubble runs a test in virtual time, and ends its forwarder.

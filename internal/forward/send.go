@@ -57,8 +57,9 @@ func (w *way) left() bool {
 	return w.reached && (w.before < 0 || w.now() != w.before)
 }
 
-// request builds the request of a try. The transport must not send it twice by itself, which it would do for the sake of the
-// Idempotency-Key: Hapax-Attempt would lie. So it gets a body that can't be read again.
+// request builds the request of a try. The transport must not send it twice by itself, as it does with one that bears an
+// Idempotency-Key: Hapax-Attempt would lie. So it gets a body that can't be read again, and of one without a body it doesn't see that
+// header: it knows it by this spelling only, while all others read names without regard to case.
 func (t *target) request(ctx context.Context, d *gateway.Delivery, body *gateway.Body, wall int64) *http.Request {
 	h := http.Header{"User-Agent": {"Hapax"}}
 	for _, line := range body.Headers {
@@ -86,6 +87,11 @@ func (t *target) request(ctx context.Context, d *gateway.Delivery, body *gateway
 	req := &http.Request{
 		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: io.NopCloser(bytes.NewReader(body.Bytes)), ContentLength: int64(len(body.Bytes)),
+	}
+	if len(body.Bytes) == 0 {
+		req.Body = http.NoBody
+		h["idempotency-key"] = h["Idempotency-Key"]
+		delete(h, "Idempotency-Key")
 	}
 	return req.WithContext(ctx)
 }
