@@ -68,6 +68,10 @@ agree: ## hold settlement, audit and probe against each other on 20,000 random s
 bench-settle: ## settle 20 million events against SQLite and against sort with awk, equal figures required
 	$(GO) run ./test/settlebench
 
+.PHONY: bench-ingest
+bench-ingest: ## ingest over HTTP, durable, against PostgreSQL with a row a transaction behind the same handler (needs Debian's postgresql)
+	$(GO) run ./test/ingestbench
+
 .PHONY: replay
 replay: ## run one seed of the simulation again: make replay SEED=42
 	$(GO) test -count=1 -v -run TestReplay ./test/sim -seed $(SEED)
