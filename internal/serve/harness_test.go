@@ -62,6 +62,7 @@ type running struct {
 	at      serve.Addresses
 	key     *auth.LocalKey
 	signals chan os.Signal
+	reloads chan os.Signal
 	ended   chan error
 	once    sync.Once
 	err     error
@@ -80,6 +81,7 @@ type setup struct {
 	kind   string
 	change func(*config.Config)
 	wrap   func(store.Store) store.Store
+	reload func() (config.Config, error)
 }
 
 func start(t *testing.T, o setup) *running {
@@ -93,9 +95,12 @@ func start(t *testing.T, o setup) *running {
 	if o.change != nil {
 		o.change(&c)
 	}
-	r := &running{t: t, config: c, signals: make(chan os.Signal, 2), ended: make(chan error, 1)}
+	r := &running{t: t, config: c, signals: make(chan os.Signal, 2), reloads: make(chan os.Signal, 1), ended: make(chan error, 1)}
 	started := make(chan serve.Addresses, 1)
-	host := serve.Host{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), Signals: r.signals, Started: func(a serve.Addresses) { started <- a }}
+	host := serve.Host{
+		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), Signals: r.signals, Started: func(a serve.Addresses) { started <- a },
+		Reloads: r.reloads, Reload: o.reload,
+	}
 	if o.wrap != nil {
 		host.Store = func(c config.Config, log *slog.Logger) (store.Store, error) {
 			st, err := serve.OpenStore(c, log)
@@ -121,7 +126,7 @@ func start(t *testing.T, o setup) *running {
 		r.key = key
 	}
 	t.Cleanup(func() {
-		if err := r.stop(); err != nil && !errors.Is(err, serve.ErrStoreFailed) && !errors.Is(err, serve.ErrKilled) {
+		if err := r.stop(); err != nil && !errors.Is(err, serve.ErrStoreFailed) && !errors.Is(err, serve.ErrKilled) && !errors.Is(err, serve.ErrUnproved) {
 			t.Errorf("the server ended with %v", err)
 		}
 	})
