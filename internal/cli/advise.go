@@ -13,26 +13,28 @@ import (
 )
 
 func newAdvise() *cobra.Command {
-	var dir, memory string
+	var dir, data, memory string
 	var asJSON bool
 	var windows []int64
 	cmd := &cobra.Command{
-		Use:   "advise --in DIR",
+		Use:   "advise --in DIR | --data DIR",
 		Short: "Tell what other replay windows would have done to the same events",
 		Long: `Judge a folder as settle does and tell, for each of several windows put in the place of all windows of the folder, how
 many repeats it would have let through, their amount, and the longest gap between an event and its repeat. A repeat is
 an event whose key has an earlier one, of the same scope where SCOPE_STRICT is 1. Nothing is written.
 
-Exit status: 0 told · 2 dedupe.tsv, events.tsv or opening.tsv is unreadable · 3 policy.tsv is wrong · 64 wrong usage ·
-70 the machine failed.`,
+With --data the events are a gateway's, each currency for itself, also while a server runs.
+
+Exit status: 0 told · 2 dedupe.tsv, events.tsv or opening.tsv is unreadable, or the data folder damaged · 3 policy.tsv is wrong, or
+there is no store · 64 wrong usage · 70 the machine failed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bytes, err := parseSize(memory)
 			if err != nil || bytes < settlement.MinMemory {
 				return usage("--memory %s: need a size of at least 16MiB, such as 256MB or 2GiB", memory)
 			}
-			if dir == "" {
-				return usage("advise needs --in DIR")
+			if err := oneOf(cmd, "in", "data"); err != nil {
+				return err
 			}
 			for _, w := range windows {
 				if w < 0 {
@@ -40,6 +42,9 @@ Exit status: 0 told · 2 dedupe.tsv, events.tsv or opening.tsv is unreadable · 
 				}
 			}
 			guardProcess(bytes)
+			if data != "" {
+				return adviseOnStore(cmd, data, windows, bytes, asJSON)
+			}
 			advice, err := settlement.Advise(cmd.Context(), dir, windows, bytes)
 			if err != nil {
 				return settleFailed(cmd, asJSON, err)
@@ -55,6 +60,7 @@ Exit status: 0 told · 2 dedupe.tsv, events.tsv or opening.tsv is unreadable · 
 		},
 	}
 	cmd.Flags().StringVar(&dir, "in", "", "folder with policy.tsv, dedupe.tsv, events.tsv and perhaps opening.tsv")
+	cmd.Flags().StringVar(&data, "data", "", "the data folder of a gateway, or a backup of one")
 	cmd.Flags().Int64SliceVar(&windows, "window", settlement.UsualWindows, "windows to try, `S,S…`, in seconds; the configured one is always among them")
 	cmd.Flags().StringVar(&memory, "memory", "512MiB", "memory to keep within")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the advice as JSON")
@@ -97,6 +103,10 @@ type windowJSON struct {
 func flow(f *settlement.Flow) flowJSON { return flowJSON{Events: f.Events, Amount: f.Amount.String()} }
 
 func printAdviceJSON(w io.Writer, a *settlement.Advice) error {
+	return json.NewEncoder(w).Encode(adviceJSON(a))
+}
+
+func adviceJSON(a *settlement.Advice) map[string]any {
 	windows := make([]windowJSON, len(a.Windows))
 	for i := range a.Windows {
 		windows[i] = windowJSON{WindowS: a.Windows[i].WindowS, flowJSON: flow(&a.Windows[i].LetThrough)}
@@ -108,5 +118,5 @@ func printAdviceJSON(w io.Writer, a *settlement.Advice) error {
 		text["longest_gap_s"] = a.LongestGapS
 		text["longest_gap_key"] = a.LongestGapKey
 	}
-	return json.NewEncoder(w).Encode(text)
+	return text
 }

@@ -99,6 +99,9 @@ func newRoot() *cobra.Command {
 		newSettle(),
 		newWhy(),
 		newAdvise(),
+		newAudit(),
+		newExport(),
+		newReport(),
 	)
 	return root
 }

@@ -9,23 +9,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hapax/internal/gateway"
 	"hapax/internal/settlement"
 )
 
 func newWhy() *cobra.Command {
-	var dir string
+	var dir, data string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "why --in DIR TENANT SOURCE KEY",
+		Use:   "why (--in DIR | --data DIR) TENANT SOURCE KEY",
 		Short: "Tell what happened to one key, event by event, and why",
 		Long: `Judge the events of one key of a folder as settle does and give each decision with its reason. Nothing is written.
 
-Exit status: 0 the key has events · 1 it has none · 2 dedupe.tsv, events.tsv or opening.tsv is unreadable · 3 policy.tsv
-is wrong · 64 wrong usage · 70 the machine failed.`,
+With --data the key is a gateway's: its events as they were recorded, in all currencies, mismatches too, also while a server runs.
+
+Exit status: 0 the key has events · 1 it has none · 2 dedupe.tsv, events.tsv or opening.tsv is unreadable, or the data folder
+damaged · 3 policy.tsv is wrong, or there is no store · 64 wrong usage · 70 the machine failed.`,
 		Args: cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if dir == "" {
-				return usage("why needs --in DIR")
+			if err := oneOf(cmd, "in", "data"); err != nil {
+				return err
+			}
+			if data != "" {
+				return whyOfStore(cmd, data, gateway.Name{Tenant: args[0], Source: args[1], Key: args[2]}, asJSON)
 			}
 			chain, err := settlement.Why(cmd.Context(), dir, args[0], args[1], args[2])
 			if err != nil {
@@ -45,6 +51,7 @@ is wrong · 64 wrong usage · 70 the machine failed.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "in", "", "folder with policy.tsv, dedupe.tsv, events.tsv and perhaps opening.tsv")
+	cmd.Flags().StringVar(&data, "data", "", "the data folder of a gateway, or a backup of one")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the chain as JSON")
 	return cmd
 }
