@@ -33,7 +33,11 @@ func TestOnlineEqualsBatch(t *testing.T) {
 	for i := range all {
 		group.Go(func() (err error) {
 			seed := *first + uint64(i)
-			if all[i], err = stream(seed, NewInMemory(), filepath.Join(root, strconv.FormatUint(seed, 10))); err != nil {
+			medium := NewOnPebble()
+			if seed%4 == 0 {
+				medium = NewInMemory()
+			}
+			if all[i], err = stream(seed, medium, filepath.Join(root, strconv.FormatUint(seed, 10))); err != nil {
 				err = fmt.Errorf("seed %d: %w", seed, err)
 			}
 			return err
