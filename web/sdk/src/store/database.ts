@@ -1,7 +1,6 @@
 /** Database: the tables in IndexedDB, and how to connect to them. */
 
 import { isStoreError, StoreError } from "./errors.ts";
-import { type Beat, parseHead } from "./head.ts";
 import type { Medium, Query, TableKey, TableName, Tables } from "./tables.ts";
 
 /** What of the browser a database needs. */
@@ -139,29 +138,8 @@ export class DatabaseTables implements Tables {
   }
 }
 
-/** Beats are the drainer's signs of life in the store. */
-export interface Beats {
-  read(): Promise<Beat | undefined>;
-  /** Gives a sign, unless the fence has been raised above the given one: then false. */
-  write(fence: number, hidden: boolean, free: boolean): Promise<boolean>;
-}
-
 /** A connected database. */
 export class Database implements Medium {
-  readonly beats: Beats = {
-    read: () => this.run("readonly", async (t) => (await t.get("meta", "beat")) as Beat | undefined),
-    write: (fence, hidden, free) =>
-      this.run(
-        "readwrite",
-        async (t) => {
-          const beat = (await t.get("meta", "beat")) as Beat | undefined;
-          if (parseHead(await t.get("meta", "head")).fence !== fence) return false;
-          t.put("meta", { name: "beat", fence, n: (beat?.n ?? 0) + 1, hidden, free } satisfies Beat);
-          return true;
-        },
-        "relaxed", // a beat that a power cut takes is none that anybody waits for
-      ),
-  };
   readonly #db: IDBDatabase;
   readonly #range: typeof IDBKeyRange;
 

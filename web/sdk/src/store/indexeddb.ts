@@ -5,8 +5,9 @@
  * go back to this SDK's version in one transaction. Whatever the SDK doesn't know makes it refuse and change nothing.
  */
 
+import { type Beats, beatsOf } from "./beats.ts";
 import { type Report, version } from "./contract.ts";
-import { type Beats, connect, Database, type DatabaseEnv, storeError } from "./database.ts";
+import { connect, Database, type DatabaseEnv, storeError } from "./database.ts";
 import { StoreError } from "./errors.ts";
 import { parseHead } from "./head.ts";
 import type { Lock } from "./lock.ts";
@@ -79,7 +80,7 @@ async function olderThan(db: IDBDatabase, o: DatabaseOptions, than: number): Pro
 async function finish(db: IDBDatabase, o: DatabaseOptions, report: Report): Promise<TableStore> {
   let lost = () => {};
   const medium = new Database(db, o.env.IDBKeyRange!, () => lost());
-  const lock = o.lock(medium.beats);
+  const lock = o.lock(beatsOf(medium));
   lost = () => lock.gone();
   try {
     return await openTables(medium, lock, o, report);
@@ -102,7 +103,7 @@ export async function resetDatabase(o: DatabaseOptions): Promise<Report> {
   const db = await connect(o.env, o.name, undefined, () => Promise.reject(none));
   if (!db) throw none;
   const medium = new Database(db, range, () => {});
-  const lock = o.lock(medium.beats);
+  const lock = o.lock(beatsOf(medium));
   try {
     const head = await medium.run("readonly", (t) =>
       db.objectStoreNames.contains("meta") ? t.get("meta", "head") : Promise.resolve(undefined),

@@ -10,8 +10,8 @@
  * followed after the same silence.
  */
 
+import type { Beats } from "../store/beats.ts";
 import type { Hint } from "../store/contract.ts";
-import type { Beats } from "../store/database.ts";
 import { type Beat, sameBeat } from "../store/head.ts";
 import type { Lock, Taken } from "../store/lock.ts";
 import type { Channel, TabEnv } from "./env.ts";
