@@ -215,7 +215,7 @@ func booksReopened(t *testing.T, p Place) {
 		k.reopen()
 		same(t, k.picture(), before)
 	}
-	k.viewBooks(func(v store.BooksView) { foldsTo(t, v); settlesTo(t, v) })
+	k.viewBooks(func(v store.BooksView) { FoldsTo(t, v); SettlesTo(t, v) })
 	head := int64(0)
 	k.viewBooks(func(v store.BooksView) { head = v.Head().Number })
 	if o := k.deliver(gateway.DuplicatePending, k.event("1")); o.Number != head+1 {

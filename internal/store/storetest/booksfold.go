@@ -20,8 +20,8 @@ type folded struct {
 	events  map[int64]*gateway.EventRecord
 }
 
-// foldsTo holds a view's rows against a fold over its records, and the chain of their hashes against its head.
-func foldsTo(t failer, v store.BooksView) {
+// FoldsTo holds a view's rows against a fold over its records, and the chain of their hashes against its head.
+func FoldsTo(t Failer, v store.BooksView) {
 	t.Helper()
 	f := &folded{
 		sources: map[[2]string]*gateway.Source{}, keys: map[gateway.Name]*gateway.Key{}, books: map[gateway.BookName]*gateway.Book{},
@@ -148,7 +148,7 @@ func (f *folded) delivery(r *gateway.DeliveryRecord) {
 	}
 }
 
-func (f *folded) compare(t failer, v store.BooksView) {
+func (f *folded) compare(t Failer, v store.BooksView) {
 	t.Helper()
 	for _, s := range must(v.Sources())(t) {
 		n := [2]string{s.Tenant, s.Name}

@@ -12,7 +12,7 @@ import (
 
 // picture writes all that a view shows into lines, by every one of its methods; a method that contradicts another fails. Two stores with equal
 // pictures answer every question alike. An empty store is one line.
-func picture(t failer, v store.BooksView) (lines []string) {
+func picture(t Failer, v store.BooksView) (lines []string) {
 	t.Helper()
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	h := v.Head()
@@ -57,7 +57,7 @@ func picture(t failer, v store.BooksView) (lines []string) {
 	return append(lines, pictureOfOutbox(t, v)...)
 }
 
-func recordOf(t failer, record []byte) gateway.Entry {
+func recordOf(t Failer, record []byte) gateway.Entry {
 	t.Helper()
 	return must(gateway.ReadRecord(record))(t)
 }
@@ -69,7 +69,7 @@ func bodyLine(b *gateway.Body) string {
 	return fmt.Sprintf("%q %q %q", b.ContentType, b.Headers, b.Bytes)
 }
 
-func pictureOfSource(t failer, v store.BooksView, tenant, source string) (lines []string) {
+func pictureOfSource(t Failer, v store.BooksView, tenant, source string) (lines []string) {
 	t.Helper()
 	lines = append(lines, fmt.Sprintf("capacity %d", must(v.Capacity(tenant, source))(t)))
 	last, n := "", 0
@@ -108,7 +108,7 @@ func pictureOfSource(t failer, v store.BooksView, tenant, source string) (lines 
 	return lines
 }
 
-func pictureOfOutbox(t failer, v store.BooksView) (lines []string) {
+func pictureOfOutbox(t Failer, v store.BooksView) (lines []string) {
 	t.Helper()
 	last := int64(0)
 	for d, err := range v.Deliveries() {
@@ -126,7 +126,7 @@ func pictureOfOutbox(t failer, v store.BooksView) (lines []string) {
 }
 
 // same fails where two stores' pictures differ, and says where.
-func same(t failer, a, b []string) {
+func same(t Failer, a, b []string) {
 	t.Helper()
 	for i := range max(len(a), len(b)) {
 		var x, y string
@@ -143,7 +143,7 @@ func same(t failer, a, b []string) {
 }
 
 // ledgerOf is the ledger of a tenant's source in a currency, as the report wants it.
-func ledgerOf(t failer, v store.BooksView, n gateway.BookName) []settle.Entry {
+func ledgerOf(t Failer, v store.BooksView, n gateway.BookName) []settle.Entry {
 	t.Helper()
 	return must(v.Repeated(n.Currency, n.Tenant, n.Source, must(v.Capacity(n.Tenant, n.Source))(t)))(t)
 }

@@ -201,8 +201,8 @@ func (at *booksScene) check(t *rapid.T) {
 	var is, want []string
 	viewBooks(t, at.s.(store.Books), func(v store.BooksView) {
 		is = picture(t, v)
-		foldsTo(t, v)
-		settlesTo(t, v)
+		FoldsTo(t, v)
+		SettlesTo(t, v)
 	})
 	viewBooks(t, at.oracle, func(v store.BooksView) { want = picture(t, v) })
 	same(t, is, want)

@@ -15,8 +15,8 @@ type exported struct {
 	settle.Event
 }
 
-// settlesTo settles the events of each currency by package settle alone, in the contract's order, and expects what the books say: online equals batch.
-func settlesTo(t failer, v store.BooksView) {
+// SettlesTo settles the events of each currency by package settle alone, in the contract's order, and expects what the books say: online equals batch.
+func SettlesTo(t Failer, v store.BooksView) {
 	t.Helper()
 	log := readLog(t, v)
 	totals, tenants, keys := map[gateway.BookName]*settle.Totals{}, map[gateway.BookName]*settle.Tenant{}, map[gateway.BookName]map[string]*settle.KeyBook{}
@@ -66,7 +66,7 @@ type logOf struct {
 	standing map[int64]*exported
 }
 
-func readLog(t failer, v store.BooksView) *logOf {
+func readLog(t Failer, v store.BooksView) *logOf {
 	t.Helper()
 	l := &logOf{keys: map[gateway.Name][]settle.Registration{}, windows: map[[2]string][]settle.Registration{}, standing: map[int64]*exported{}}
 	for record, err := range v.Records(0) {
@@ -90,7 +90,7 @@ func readLog(t failer, v store.BooksView) *logOf {
 }
 
 // event adds one that takes part in the books, and tells its predecessor the state in which it was.
-func (l *logOf) event(t failer, number int64, r *gateway.EventRecord, v store.BooksView) {
+func (l *logOf) event(t Failer, number int64, r *gateway.EventRecord, v store.BooksView) {
 	if r.Decision == gateway.Mismatch {
 		return
 	}

@@ -124,7 +124,7 @@ func (k *booksKit) viewBooks(f func(store.BooksView)) {
 	viewBooks(k.t, k.books(), f)
 }
 
-func viewBooks(t failer, s store.Books, f func(store.BooksView)) {
+func viewBooks(t Failer, s store.Books, f func(store.BooksView)) {
 	t.Helper()
 	if err := s.ViewBooks(context.Background(), func(v store.BooksView) error { f(v); return nil }); err != nil {
 		t.Fatal("view of the books:", err)

@@ -131,14 +131,14 @@ func (k *kit) seqs(name string, want ...int64) {
 	}
 }
 
-// failer is a test or a property.
-type failer interface {
+// Failer is a test or a property.
+type Failer interface {
 	Helper()
 	Fatal(args ...any)
 }
 
-func must[T any](v T, err error) func(failer) T {
-	return func(t failer) T {
+func must[T any](v T, err error) func(Failer) T {
+	return func(t Failer) T {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
