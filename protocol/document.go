@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,14 +16,16 @@ type Document struct {
 	nodes []node // in the order of their first bytes
 }
 
-// node is one value. A container's elements stand behind it, up to next.
+// node is one value. A container's elements stand behind it, up to next. A small value has two bytes of text, so this is kept small too.
 type node struct {
+	from, to int32 // its bytes
+	next     int32 // the node behind the last one of it
+	name     int32 // of a member: where its name begins; else 0
 	kind     JSONKind
-	from, to int    // its bytes
-	next     int    // the node behind the last one of it
-	name     string // of a member
-	text     string // of a string: what it says
 }
+
+// maxDocument bounds the bytes of a document, so that a node's places fit.
+const maxDocument = math.MaxInt32
 
 // JSONKind is what a value is.
 type JSONKind uint8
@@ -37,11 +40,14 @@ const (
 	JSONObject
 )
 
-// ReadDocument reads a document. The error is a *Problem with bad_request.
+// ReadDocument reads a document. The error is a *Problem with bad_request, for one of 2 GiB too_large.
 func ReadDocument(text []byte) (*Document, error) {
+	if len(text) > maxDocument {
+		return nil, refuse(TooLarge, "a document has at most %d bytes", maxDocument)
+	}
 	d := &Document{s: string(text), nodes: make([]node, 0, 16+len(text)/32)}
 	p := scanner{s: d.s}
-	d.read(&p, 0)
+	d.read(&p, 0, 0)
 	p.end()
 	if !utf8.ValidString(p.s) {
 		return nil, &Problem{Code: BadRequest, Message: faultUTF8}
@@ -55,44 +61,45 @@ func ReadDocument(text []byte) (*Document, error) {
 // Root is the document's value.
 func (d *Document) Root() Value { return Value{d, 0} }
 
-// read reads one value and what is in it.
-func (d *Document) read(p *scanner, depth int) {
+// read reads one value and what is in it. name is where its name began.
+func (d *Document) read(p *scanner, name, depth int) {
 	c := p.peek()
 	at := len(d.nodes)
-	d.nodes = append(d.nodes, node{from: p.i})
-	n := node{from: p.i}
+	d.nodes = append(d.nodes, node{from: int32(p.i), name: int32(name)})
+	kind := JSONNull
 	switch {
 	case c == '"':
-		n.kind, n.text = JSONString, p.str()
+		kind = JSONString
+		p.str()
 	case c == '{' || c == '[':
 		if depth == MaxDepth {
 			p.fail("more than %d levels", MaxDepth)
 			return
 		}
 		p.i++
-		if n.kind = JSONArray; c == '{' {
-			n.kind = JSONObject
+		if kind = JSONArray; c == '{' {
+			kind = JSONObject
 		}
-		d.readInside(p, n.kind, depth+1)
-		if n.kind == JSONObject && !p.failed() {
+		d.readInside(p, kind, depth+1)
+		if kind == JSONObject && !p.failed() {
 			d.unique(p, at)
 		}
 	case c == '-' || isDigit(c):
-		n.kind = JSONNumber
+		kind = JSONNumber
 		p.number()
 	case c == 't':
-		n.kind = JSONBool
+		kind = JSONBool
 		p.literal("true")
 	case c == 'f':
-		n.kind = JSONBool
+		kind = JSONBool
 		p.literal("false")
 	case c == 'n':
 		p.literal("null")
 	default:
 		p.unexpected("a value")
 	}
-	n.to, n.next, n.name = p.i, len(d.nodes), d.nodes[at].name
-	d.nodes[at] = n
+	n := &d.nodes[at]
+	n.kind, n.to, n.next = kind, int32(p.i), int32(len(d.nodes))
 }
 
 func (d *Document) readInside(p *scanner, kind JSONKind, depth int) {
@@ -101,22 +108,29 @@ func (d *Document) readInside(p *scanner, kind JSONKind, depth int) {
 		end = '}'
 	}
 	for n := 0; p.next(end, n); n++ {
-		name := ""
+		name := 0
 		if kind == JSONObject {
-			name = p.name()
+			p.peek()
+			name = p.i
+			p.name()
 		}
-		at := len(d.nodes)
-		d.read(p, depth)
-		d.nodes[at].name = name
+		d.read(p, name, depth)
 	}
+}
+
+// text is the string that begins at a place of the document.
+func (d *Document) text(at int32) string {
+	p := scanner{s: d.s, i: int(at)}
+	return p.str()
 }
 
 // unique fails for an object with a member twice. Its node isn't whole yet, its members are.
 func (d *Document) unique(p *scanner, object int) {
 	const few = 16
-	var names []string
-	for at := object + 1; at < len(d.nodes); at = d.nodes[at].next {
-		names = append(names, d.nodes[at].name)
+	var short [few]string
+	names := short[:0]
+	for at := object + 1; at < len(d.nodes); at = int(d.nodes[at].next) {
+		names = append(names, d.text(d.nodes[at].name))
 	}
 	if len(names) <= few {
 		for i, name := range names {
@@ -145,6 +159,9 @@ type Value struct {
 
 func (v Value) node() *node { return &v.d.nodes[v.at] }
 
+// name is the value's name in the object that it is a member of.
+func (v Value) name() string { return v.d.text(v.node().name) }
+
 // Kind says what the value is.
 func (v Value) Kind() JSONKind { return v.node().kind }
 
@@ -152,13 +169,23 @@ func (v Value) Kind() JSONKind { return v.node().kind }
 func (v Value) Literal() string { return v.d.s[v.node().from:v.node().to] }
 
 // Text returns what a string says, "" for any other kind.
-func (v Value) Text() string { return v.node().text }
+func (v Value) Text() string {
+	if v.Kind() != JSONString {
+		return ""
+	}
+	return v.d.text(v.node().from)
+}
 
-// Elements yields the elements of an array or the members of an object, with their names, in their order.
+// Elements yields the elements of an array, or the members of an object with their names, in their order.
 func (v Value) Elements() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		for at := v.at + 1; at < v.node().next; at = v.d.nodes[at].next {
-			if !yield(v.d.nodes[at].name, Value{v.d, at}) {
+		named := v.Kind() == JSONObject
+		for at := v.at + 1; at < int(v.node().next); at = int(v.d.nodes[at].next) {
+			child, name := Value{v.d, at}, ""
+			if named {
+				name = child.name()
+			}
+			if !yield(name, child) {
 				return
 			}
 		}

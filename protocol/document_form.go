@@ -38,7 +38,7 @@ func (v Value) AppendCanonical(dst []byte, without []Value) []byte {
 			if len(dst) > from {
 				dst = append(dst, ',')
 			}
-			dst = append(appendString(dst, m.node().name), ':')
+			dst = append(appendString(dst, m.name()), ':')
 			dst = m.AppendCanonical(dst, without)
 		}
 		return append(dst, '}')
@@ -54,13 +54,13 @@ func (v Value) members(without []Value) []Value {
 		if slices.Contains(without, m) {
 			continue
 		}
-		if last := len(out) - 1; last >= 0 && compareUTF16(out[last].node().name, name) > 0 {
+		if last := len(out) - 1; last >= 0 && compareUTF16(out[last].name(), name) > 0 {
 			sorted = false
 		}
 		out = append(out, m)
 	}
 	if !sorted {
-		slices.SortFunc(out, func(a, b Value) int { return compareUTF16(a.node().name, b.node().name) })
+		slices.SortFunc(out, func(a, b Value) int { return compareUTF16(a.name(), b.name()) })
 	}
 	return out
 }
@@ -157,17 +157,17 @@ func (c *comparison) objects(at string, a, b []Value) {
 		case len(b) == 0:
 			order = -1
 		default:
-			order = compareUTF16(a[0].node().name, b[0].node().name)
+			order = compareUTF16(a[0].name(), b[0].name())
 		}
 		switch {
 		case order < 0:
-			c.note(below(at, a[0].node().name))
+			c.note(below(at, a[0].name()))
 			a = a[1:]
 		case order > 0:
-			c.note(below(at, b[0].node().name))
+			c.note(below(at, b[0].name()))
 			b = b[1:]
 		default:
-			c.compare(below(at, a[0].node().name), a[0], b[0])
+			c.compare(below(at, a[0].name()), a[0], b[0])
 			a, b = a[1:], b[1:]
 		}
 	}

@@ -1,12 +1,10 @@
 package ingest
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
 
-	"hapax/internal/engine/intake"
 	"hapax/internal/gateway"
 	"hapax/protocol"
 )
@@ -51,7 +49,9 @@ type Document struct {
 	Retry        Retry  `json:"retry"`
 	Retryable    bool   `json:"retryable"`
 	RetryAfterMs int64  `json:"retryAfterMs,omitempty"`
-	ID           string `json:"id,omitempty"` // of a rejected event, which is in the log
+	ID           string `json:"id,omitempty"`     // of a rejected event, which is in the log
+	SeenAt       int64  `json:"seenAt,omitempty"` // likewise, as in Answer
+	Raised       bool   `json:"raised,omitempty"`
 	*Repeat
 }
 
@@ -73,6 +73,9 @@ func (p *Problem) Write(w http.ResponseWriter) (status int) {
 		w.Header().Set("Retry-After", protocol.RetryAfter(p.RetryAfterMs))
 	}
 	doc := p.Document(0)
+	if p.Code == Draining {
+		w.Header().Set("Connection", "close")
+	}
 	if doc.Status == http.StatusUnauthorized {
 		// Which way of signing the source asks for is told to nobody who can't.
 		w.Header().Set("WWW-Authenticate", `Signature realm="hapax"`)
@@ -168,7 +171,7 @@ func (d *delivery) body(r *result) (status int, body any) {
 	}
 	if code, rejected := rejections[o.Decision]; rejected {
 		doc := (&Problem{Code: code, Detail: rejection(o)}).Document(d.source.Source.RejectStatus)
-		doc.ID, doc.Repeat = o.ID, repeat
+		doc.ID, doc.SeenAt, doc.Raised, doc.Repeat = o.ID, o.SeenAt, o.Raised, repeat
 		return doc.Status, &doc
 	}
 	a := &Answer{Outcome: "accept", ID: o.ID, SeenAt: o.SeenAt, Raised: o.Raised, Repeat: repeat}
@@ -195,68 +198,4 @@ func rejection(o *gateway.Outcome) string {
 		return "the key's event before, within the window, is in another currency; this one is logged, and has no effect"
 	}
 	return "the key's accepted event, within the window, has other content; this one is logged, and has no effect"
-}
-
-// maxCompared bounds how many bodies are read again for one request, to tell where they differ.
-const maxCompared = 16
-
-// compare finds where repeats differ from what they repeat. Nothing hangs on it: what can't be read is left out of the answer.
-func (d *delivery) compare(ctx context.Context, results []result) {
-	var differing []*result
-	for i := range results {
-		if r := &results[i]; r.outcome.Differs && r.outcome.RootNumber > 0 && d.source.format != FormatRaw && len(differing) < maxCompared {
-			differing = append(differing, r)
-		}
-	}
-	if len(differing) == 0 {
-		return
-	}
-	err := d.s.Books.View(ctx, func(v intake.View) error {
-		for _, r := range differing {
-			body, err := v.Body(r.outcome.RootNumber)
-			if err != nil {
-				return err
-			}
-			if body != nil {
-				r.differs = d.source.differences(body, r.item.value)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		d.s.tell.Do(func() { d.s.Log.Warn("reading what a delivery differs from", "error", err) })
-	}
-}
-
-// differences are the pointers at which a body differs from one that was accepted.
-func (c *Compiled) differences(accepted *gateway.Body, now protocol.Value) []string {
-	before, ok := c.reread(accepted)
-	if !ok {
-		return nil
-	}
-	return protocol.Differences(before, now, append(c.ignored(before), c.ignored(now)...))
-}
-
-// reread reads a stored body as it was read when it came.
-func (c *Compiled) reread(b *gateway.Body) (protocol.Value, bool) {
-	h := http.Header{}
-	for _, header := range b.Headers {
-		h.Add(header.Name, header.Value)
-	}
-	if b.ContentType != "" {
-		h.Set("Content-Type", b.ContentType)
-	}
-	m, p := mediaOf(h)
-	if p != nil {
-		return protocol.Value{}, false
-	}
-	if c.format == FormatCloudEvents && m.name != mediaEvent {
-		v, p := binaryEvent(m, h, b.Bytes)
-		return v, p == nil
-	}
-	d, err := protocol.ReadDocument(b.Bytes)
-	if err != nil {
-		return protocol.Value{}, false
-	}
-	return d.Root(), true
 }

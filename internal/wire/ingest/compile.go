@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
-	"golang.org/x/time/rate"
 
 	"hapax/internal/gateway"
 	"hapax/internal/settle"
@@ -34,7 +33,6 @@ type Compiled struct {
 	kept     keptHeaders
 	strict   bool
 	maxBody  int64
-	limiter  *rate.Limiter // nil: without bound
 }
 
 // Settings are what the gateway's rule needs of the source (command gateway.SetSource).
@@ -62,9 +60,6 @@ func Compile(s Source) (*Compiled, error) {
 	if c.format == FormatCloudEvents {
 		// In binary mode these headers are the event: the body alone is only its data.
 		c.kept.prefixes = append(c.kept.prefixes, eventHeader)
-	}
-	if s.Rate > 0 {
-		c.limiter = rate.NewLimiter(rate.Limit(s.Rate), s.Burst)
 	}
 	if f.err != nil {
 		return nil, fmt.Errorf("source %q of tenant %q: %w", s.Name, s.Tenant, f.err)

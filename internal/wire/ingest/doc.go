@@ -5,5 +5,5 @@
 // request that is refused changes no state; one that is answered with a decision has been synced; and no answer, log line or metric tells a tenant
 // of another one, nor whoever can't sign that a source exists.
 //
-// Read next: source.go (what is configured), server.go (the way of a request), event.go (how one event is read), verify.go, problem.go.
+// Read next: source.go (what is configured), server.go and delivery.go (the way of a request), event.go (how one event is read), verify.go, problem.go.
 package ingest

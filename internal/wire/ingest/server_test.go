@@ -63,6 +63,10 @@ func TestRate(t *testing.T) {
 	if r := g.postTo("acme", "other", `{"id":"4","amount":"1"}`); r.status != http.StatusAccepted {
 		t.Errorf("another source: %d", r.status)
 	}
+	g.set(plain(func(s *ingest.Source) { s.Rate, s.Burst = 2, 3 }))
+	if r := g.post(`{"id":"4","amount":"1"}`); r.status != 429 {
+		t.Errorf("a reload gave the rate anew: %d", r.status)
+	}
 	g.pass(500 * time.Millisecond)
 	if r := g.post(`{"id":"4","amount":"1"}`); r.status != http.StatusAccepted {
 		t.Errorf("half a second later: %d", r.status)

@@ -1,0 +1,116 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// compile checks what is configured and makes the verifier.
+func (v *Verify) compile() (verifier, error) {
+	if err := v.check(); err != nil {
+		return nil, err
+	}
+	tolerance := v.ToleranceS
+	if tolerance == 0 {
+		tolerance = DefaultToleranceS
+	}
+	switch v.Scheme {
+	case SchemeNone:
+		return anyone{}, nil
+	case SchemeBearer:
+		b := &bearer{}
+		for _, s := range v.Secrets {
+			b.labels, b.secrets = append(b.labels, s.Label), append(b.secrets, sha256.Sum256([]byte(s.Value)))
+		}
+		return b, nil
+	}
+	keys := make([]*key, len(v.Secrets))
+	for i, s := range v.Secrets {
+		secret, err := v.secret(s)
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = newKey(s.Label, secret)
+	}
+	switch v.Scheme {
+	case SchemeStandard:
+		return &standard{keys, tolerance}, nil
+	case SchemeStripe:
+		return &stripe{keys, tolerance}, nil
+	case SchemeGitHub:
+		return &plain{keys, "X-Hub-Signature-256", "sha256=", hex.DecodeString}, nil
+	}
+	p := &plain{keys, http.CanonicalHeaderKey(v.Header), v.Prefix, hex.DecodeString}
+	if v.Encoding == EncodingBase64 {
+		p.decode = base64.StdEncoding.Strict().DecodeString
+	}
+	return p, nil
+}
+
+// secret is the bytes that a secret stands for. Only Standard Webhooks encodes it; Stripe signs with the text as it is shown, whsec_ and all.
+func (v *Verify) secret(s Secret) ([]byte, error) {
+	const mark = "whsec_"
+	text := strings.TrimPrefix(s.Value, mark)
+	if text == "" && (v.Scheme == SchemeStandard || v.Scheme == SchemeStripe) {
+		return nil, fmt.Errorf("verify: secret %q is %s alone: the secret itself is missing", s.Label, mark)
+	}
+	if v.Scheme != SchemeStandard {
+		return []byte(s.Value), nil
+	}
+	// Some senders leave the padding away.
+	secret, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil || len(secret) == 0 {
+		return nil, fmt.Errorf("verify: secret %q isn't base64, which %s asks for", s.Label, SchemeStandard)
+	}
+	return secret, nil
+}
+
+func (v *Verify) check() error {
+	timed := v.Scheme == SchemeStandard || v.Scheme == SchemeStripe
+	switch v.Scheme {
+	case SchemeStandard, SchemeStripe, SchemeGitHub, SchemeHMAC, SchemeBearer, SchemeNone:
+	case "":
+		return fmt.Errorf("verify: the scheme is missing; where everybody may deliver, say %q", SchemeNone)
+	default:
+		return fmt.Errorf("verify: there is no scheme %q", v.Scheme)
+	}
+	switch own := v.Header != "" || v.Encoding != "" || v.Prefix != ""; {
+	case own && v.Scheme != SchemeHMAC:
+		return fmt.Errorf("verify: header, encoding and prefix are for %s only", SchemeHMAC)
+	case v.Scheme == SchemeHMAC && !validHeader(v.Header):
+		return fmt.Errorf("verify: header %q: %s needs the name of the header in which the signature stands", v.Header, SchemeHMAC)
+	case v.Scheme == SchemeHMAC && v.Encoding != EncodingHex && v.Encoding != EncodingBase64:
+		return fmt.Errorf("verify: encoding %q is neither %s nor %s", v.Encoding, EncodingHex, EncodingBase64)
+	case v.ToleranceS != 0 && !timed:
+		return fmt.Errorf("verify: %s carries no time that a tolerance could be for", v.Scheme)
+	case v.ToleranceS < 0 || v.ToleranceS > MaxToleranceS:
+		return fmt.Errorf("verify: a tolerance is 1 to %d s", MaxToleranceS)
+	case v.Scheme == SchemeNone && len(v.Secrets) > 0:
+		return fmt.Errorf("verify: %s has no use for secrets", SchemeNone)
+	case v.Scheme != SchemeNone && len(v.Secrets) == 0:
+		return fmt.Errorf("verify: %s needs a secret", v.Scheme)
+	}
+	return v.checkSecrets()
+}
+
+func (v *Verify) checkSecrets() error {
+	labels := map[string]bool{}
+	for _, s := range v.Secrets {
+		switch {
+		case s.Label == "":
+			return fmt.Errorf("verify: a secret has no label, by which the log could speak of it")
+		case labels[s.Label]:
+			return fmt.Errorf("verify: two secrets are labelled %q", s.Label)
+		case s.Value == "":
+			return fmt.Errorf("verify: secret %q is empty", s.Label)
+		case strings.TrimSpace(s.Value) != s.Value:
+			return fmt.Errorf("verify: secret %q has white space around it", s.Label)
+		}
+		labels[s.Label] = true
+	}
+	return nil
+}
