@@ -25,15 +25,14 @@ export interface History {
  * @throws StoreError, with the store closed, where the store fails; ClientError `bad_option`
  */
 export async function open(options: Options): Promise<Client> {
-  const opts = withDefaults(options);
-  const client = new Client(opts);
   try {
+    const client = new Client(withDefaults(options));
     await client.begin();
+    return client;
   } catch (e) {
-    await opts.store.close();
+    await options.store.close();
     throw e;
   }
-  return client;
 }
 
 function checkCount(n: number | undefined, least: number, most: number): void {
@@ -64,8 +63,9 @@ export class Client extends Outbox {
 
   /** Ends it. What the store holds of the room stays. */
   unsubscribe(room: string): void {
-    this.driver.rooms.delete(room);
-    this.driver.put({ kind: "unsubscribe", room });
+    const { rooms, relay } = this.driver;
+    rooms.delete(room);
+    if (!relay?.wanted(rooms).some(([wanted]) => wanted === room)) this.driver.put({ kind: "unsubscribe", room });
   }
 
   /** Drops a room's rows from the store together with its cursor. A room still subscribed begins anew. */

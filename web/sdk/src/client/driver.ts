@@ -119,11 +119,7 @@ export class Driver {
 
   /** Has the loop run: in a moment, so that what happens together is judged together. */
   kick(): void {
-    this.#running ??= Promise.resolve()
-      .then(() => this.#loop())
-      .finally(() => {
-        this.#running = undefined;
-      });
+    this.#running ??= Promise.resolve().then(() => this.#loop());
   }
 
   async #loop(): Promise<void> {
@@ -142,6 +138,7 @@ export class Driver {
         this.effects.tell({ type: "failed", error });
       }
     } while (!this.over && (this.#inbox.length > 0 || this.#looking || this.#lost));
+    this.#running = undefined; // at once: what comes from now on must start it anew
   }
 
   #take(): Input[] {
@@ -160,7 +157,7 @@ export class Driver {
       next = answer ? [answer] : [];
       if (this.behind) {
         this.behind = false;
-        next.push({ kind: "rows", rows: await allRows(this.opts.store) }); // only now: it must hold all that was stored
+        next.push(...(await this.#reread())); // only now: it must hold all that was stored
       }
       next.push(...this.effects.takeAgain(), ...this.#take());
     } while (next.length > 0);
@@ -180,6 +177,16 @@ export class Driver {
     );
   }
 
+  /** All rows as the store has them, for the machine. A store that fails is told of by what it changes. */
+  async #reread(): Promise<Input[]> {
+    try {
+      return [{ kind: "rows", rows: await allRows(this.opts.store) }];
+    } catch (error) {
+      this.effects.tell({ type: "failed", error });
+      return [];
+    }
+  }
+
   /** Notices what other handles did to the store, and takes it over where its drainer has ended. */
   async #look(): Promise<Input[]> {
     this.#looking = false;
@@ -190,7 +197,7 @@ export class Driver {
       this.waits.free();
       this.hub.emit({ type: "changed" });
     }
-    if (this.m) return changed && this.broken === undefined ? [{ kind: "rows", rows: await allRows(store) }] : [];
+    if (this.m) return changed && this.broken === undefined ? this.#reread() : [];
     try {
       await takeOver(this);
     } catch (error) {

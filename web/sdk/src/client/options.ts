@@ -1,4 +1,6 @@
+import { ClientError } from "../errors.ts";
 import { defaultLease } from "../ids/lease.ts";
+import { maxName, utf8Length } from "../protocol/names.ts";
 import { type Config, defaultConfig } from "../session/config.ts";
 import type { Store } from "../store/contract.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -46,8 +48,15 @@ export interface FullOptions extends Required<Omit<Options, "name" | "webSocket"
   readonly session: Config;
 }
 
-/** Fills in the defaults. */
+/**
+ * Fills in the defaults.
+ *
+ * @throws ClientError `bad_option`
+ */
 export function withDefaults(o: Options): FullOptions {
+  if (utf8Length(o.name ?? "") > maxName || /\p{Cc}/u.test(o.name ?? "")) {
+    throw new ClientError("bad_option", "a name has at most 128 bytes and no control characters");
+  }
   return {
     url: o.url,
     token: o.token,

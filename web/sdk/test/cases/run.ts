@@ -1,8 +1,8 @@
 import { delay } from "../../src/session/delay.ts";
 import { MemoryMedium, openMemoryStore } from "../../src/store/memory.ts";
+import { settle, Virtual } from "../support/virtual.ts";
 import { Agent, type Call, kindOf } from "./agent.ts";
 import type { Scenario, Step } from "./case.ts";
-import { settle, Virtual } from "./clock.ts";
 import { list, show, type Value, Vars, whole } from "./match.ts";
 import { Network, type Peer } from "./peers.ts";
 
