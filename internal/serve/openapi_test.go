@@ -1,6 +1,8 @@
 package serve_test
 
 import (
+	"bytes"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"hapax/api"
+	"hapax/internal/wire/gatewayapi"
 	"hapax/protocol"
 )
 
@@ -37,18 +40,35 @@ func readDocument(t *testing.T) document {
 	return d
 }
 
+// The document is what the code says. Where it isn't, HAPAX_UPDATE=1 writes it.
+func TestTheDocumentIsFresh(t *testing.T) {
+	want, err := gatewayapi.Document(api.Rooms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("HAPAX_UPDATE") == "1" {
+		if err := os.WriteFile("../../api/openapi.yaml", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(want, api.OpenAPI) {
+		t.Error("api/openapi.yaml is not what the code says: HAPAX_UPDATE=1 go test ./internal/serve -run TestTheDocumentIsFresh")
+	}
+}
+
 // Every operation that the document names is served, and nothing else is allowed at its path.
 func TestTheDocumentNamesTheRoutes(t *testing.T) {
 	r := start(t, setup{})
 	d := readDocument(t)
-	if !strings.HasPrefix(d.OpenAPI, "3.1.") || len(d.Paths) != 7 {
+	if !strings.HasPrefix(d.OpenAPI, "3.1.") || len(d.Paths) != 22 {
 		t.Fatalf("OpenAPI %s with %d paths", d.OpenAPI, len(d.Paths))
 	}
 	if a := r.get("/v1/openapi.yaml", ""); a.status != 200 || a.raw != string(api.OpenAPI) {
 		t.Errorf("the document isn't served: %d", a.status)
 	}
 	for path, operations := range d.Paths {
-		at := strings.NewReplacer("{room}", "tea", "{clientMessageId}", "k").Replace(path)
+		at := strings.NewReplacer("{room}", "tea", "{clientMessageId}", "k", "{tenant}", "t", "{source}", "s", "{key}", "k", "{id}", "i").Replace(path)
 		var methods []string
 		for name := range operations {
 			if name != "parameters" {
@@ -59,7 +79,7 @@ func TestTheDocumentNamesTheRoutes(t *testing.T) {
 			}
 		}
 		slices.Sort(methods)
-		a := r.request("PUT", at, r.token("ada"), nil, nil)
+		a := r.request("PATCH", at, r.token("ada"), nil, nil)
 		if got := a.header.Get("Allow"); a.status != 405 || got != strings.Join(methods, ", ") {
 			t.Errorf("%s allows %q, the document %v", path, got, methods)
 		}

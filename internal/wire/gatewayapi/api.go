@@ -53,7 +53,7 @@ func register(a huma.Adapter, o Options) huma.API {
 	s := &server{Options: o, cursors: newCursors()}
 	strict := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	api := huma.NewAPI(huma.Config{
-		OpenAPI: &huma.OpenAPI{OpenAPI: "3.1.0"}, Formats: map[string]huma.Format{"application/json": strict, "json": strict},
+		OpenAPI: &huma.OpenAPI{OpenAPI: "3.1.0", Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName)}}, Formats: map[string]huma.Format{"application/json": strict, "json": strict},
 		DefaultFormat: "application/json", RejectUnknownQueryParameters: true,
 	}, a)
 	s.sources(api)
@@ -146,7 +146,8 @@ var statuses = []int{http.StatusBadRequest, http.StatusUnauthorized, http.Status
 // handle registers an operation whose errors that are no problems mean that the store didn't answer.
 func handle[I, O any](s *server, api huma.API, op huma.Operation, f func(context.Context, *I) (*O, error)) {
 	op.Errors = append(op.Errors, statuses...)
-	op.BodyReadTimeout = -1 // the server has one for all requests
+	op.Responses = map[string]*huma.Response{} // shared with the framework's copy
+	op.BodyReadTimeout = -1                    // the server has one for all requests
 	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := f(ctx, in)
 		if err == nil {

@@ -46,7 +46,7 @@ type GatewayProblem struct {
 	Title        string `json:"title"`
 	Status       int    `json:"status"`
 	Detail       string `json:"detail" doc:"For people."`
-	Code         string `json:"code" enum:"bad_request,forbidden,not_found,too_large,unavailable,session_invalid,has_event,not_dead"`
+	Code         string `json:"code" enum:"bad_request,forbidden,not_found,too_large,unavailable,draining,session_invalid,has_event,not_dead"`
 	Retryable    bool   `json:"retryable" doc:"The same request may succeed later, without the client doing anything about it."`
 	RetryAfterMs int64  `json:"retryAfterMs,omitempty" minimum:"1"`
 }
