@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 
 	"hapax/internal/engine/intake"
@@ -113,7 +114,7 @@ func (b *bench) pairs(ctx context.Context) error {
 			ratios = append(ratios, f.perSecond/n.perSecond)
 			fmt.Printf("   a row a transaction %6.0f/s p50 %5.1f ms p99 %5.1f ms   ratio %.1f", n.perSecond, n.p50, n.p99, f.perSecond/n.perSecond)
 		}
-		fmt.Printf("   sync %.2f ms\n", syncTime(b.work))
+		fmt.Printf("   sync %.2f ms, load average %s\n", syncTime(b.work), loadAverage())
 	}
 	fmt.Printf("median: ingest %.0f events a second, p99 %.1f ms", median(rates), median(p99))
 	if b.naive {
@@ -221,6 +222,16 @@ func syncTime(dir string) float64 {
 		times = append(times, time.Since(began).Seconds()*1000)
 	}
 	return median(times)
+}
+
+// loadAverage is that of the last minute: what else the machine had to do.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
 }
 
 func median(values []float64) float64 {

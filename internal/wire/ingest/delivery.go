@@ -66,9 +66,8 @@ func (d *delivery) rate() *Problem {
 // read reads the body. Memory grows with what arrives, not with what is announced.
 func (d *delivery) read() ([]byte, *Problem) {
 	limit := d.source.maxBody
-	large := problem(TooLarge, "a delivery of this source has at most %d bytes", limit)
 	if d.r.ContentLength > limit {
-		return nil, large
+		return nil, d.large()
 	}
 	const trusted = 64 << 10
 	body := make([]byte, 0, min(max(d.r.ContentLength, 511)+1, trusted))
@@ -85,11 +84,15 @@ func (d *delivery) read() ([]byte, *Problem) {
 		case err == io.EOF:
 			return body, nil
 		case errors.As(err, &over):
-			return nil, large
+			return nil, d.large()
 		default:
 			return nil, problem(BadBody, "the body did not arrive whole")
 		}
 	}
+}
+
+func (d *delivery) large() *Problem {
+	return problem(TooLarge, "a delivery of this source has at most %d bytes", d.source.maxBody)
 }
 
 // verify checks the signature. That there is no such source, and that the signature isn't good, look the same and take the same work.
