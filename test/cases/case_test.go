@@ -27,7 +27,11 @@ type Scenario struct {
 	World  string         // "server" or "script"
 	Config map[string]any // of the server, by the names of its configuration
 	Vars   map[string]any
-	Steps  []Step
+	// Gateway is the configuration's part of that name, and Files what lies beside it: secrets, registries, tables.
+	Gateway map[string]any
+	Files   map[string]string
+	Stopped bool // the server isn't started by itself
+	Steps   []Step
 }
 
 // Step is one thing that is done (README.md tells which fields a word takes). Any is a value in which variables are replaced, or
@@ -63,7 +67,8 @@ type Step struct {
 	Within any    // ms that may pass
 	Error  string // the kind of error that must come, "" for none
 	Expect any
-	Later  bool // goes on beside, until awaited
+	Later  bool           // goes on beside, until awaited
+	Sign   map[string]any // how a delivery is signed
 	Skip   []string
 	Limits map[string]any // of a client's session
 	Var    string

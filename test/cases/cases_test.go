@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"hapax/internal/cli"
 )
 
 func TestMain(m *testing.M) {
@@ -18,6 +20,8 @@ func TestMain(m *testing.M) {
 		os.Exit(serverMain())
 	case os.Getenv(asClient) != "":
 		os.Exit(clientMain())
+	case os.Getenv(asHapax) != "":
+		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	goleak.VerifyTestMain(m)
 }

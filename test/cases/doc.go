@@ -1,4 +1,4 @@
-// Package cases runs the cases from the field (docs/spec/cases.md, R and C) as data files: testdata/R06.json and so on, one a case.
+// Package cases runs the cases from the field (docs/spec/cases.md, R, C and G) as data files: testdata/R06.json and so on, one a case.
 // A file says what is done and what must come of it; it knows no Go, so that another runner can hold another SDK to it.
 //
 // There are two worlds. In "server" a real server process is driven over WebSocket and HTTP, and by the SDK through a bad network;

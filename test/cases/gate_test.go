@@ -22,6 +22,12 @@ type gate struct {
 	fails  int64         // how many of them
 }
 
+// gatedBooks is a gate that keeps a gateway too, past which that goes.
+type gatedBooks struct {
+	*gate
+	store.Books
+}
+
 func newGate() *gate { return &gate{change: make(chan struct{})} }
 
 func (g *gate) changed() {

@@ -53,7 +53,14 @@ func (r *request) do(ctx context.Context) (map[string]any, error) {
 		req.Header.Set("Authorization", "Bearer "+r.token)
 	}
 	for name, v := range r.header {
-		req.Header.Set(name, fmt.Sprint(v))
+		lines, several := v.([]any) // one line each
+		if !several {
+			lines = []any{v}
+		}
+		req.Header.Del(name)
+		for _, l := range lines {
+			req.Header.Add(name, fmt.Sprint(l))
+		}
 	}
 	resp, err := web.Do(req)
 	if err != nil {

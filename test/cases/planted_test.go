@@ -42,6 +42,36 @@ func TestTheRunnerCanFail(t *testing.T) {
 	}
 }
 
+// TestTheRunnerCanFailAtAGateway plants wrong expectations about deliveries, destinations, books and the command line.
+func TestTheRunnerCanFailAtAGateway(t *testing.T) {
+	const gateway = `{"policy":{"block_window":"1h"},"tenants":{"acme":{"sources":{"shop":{"verify":{"scheme":"github","secrets":[{"label":"a","file":"${dir}/s"}]},
+		"key":{"pointer":"/id"},"amount":{"pointer":"/amount"},"currency":{"const":"USD"},"registry":"open",
+		"forward":{"url":"${destinations}/shop","secret_files":["${dir}/f"],"allow":["127.0.0.0/8"]}}}}}}`
+	const right = `{"do":"deliver","body":{"id":"k","amount":"1"},"sign":{"scheme":"github","secret":"x"},"status":202},{"do":"arrived","name":"shop","expect":[{"attempt":1}]}`
+	for name, c := range map[string]struct{ steps, fault string }{
+		"a signature":     {`{"do":"deliver","body":{"id":"k","amount":"1"},"sign":{"scheme":"github","secret":"y"},"status":202}`, "status 401, want 202"},
+		"a decision":      {right + `,{"do":"deliver","body":{"id":"k","amount":"1"},"sign":{"scheme":"github","secret":"x"},"expect":{"body":{"outcome":"accept"}}}`, `outcome: want "accept"`},
+		"a request":       {right + `,{"do":"arrived","name":"shop","within":100,"expect":[{"attempt":2}]}`, "attempt: want 2"},
+		"requests":        {right + `,{"do":"arrived","name":"shop","within":100,"expect":{"$len":2}}`, "it never becomes so"},
+		"a total":         {right + `,{"do":"settled","expect":{"USD":{"accepted_total":"2.00"}}}`, `accepted_total: want "2.00"`},
+		"a currency":      {right + `,{"do":"settled","expect":{"EUR":{}}}`, "EUR"},
+		"an exit status":  {`{"do":"hapax","in":["version"],"expect":{"status":3}}`, "status: want 3"},
+		"another's words": {`{"do":"hapax","in":["dance"],"expect":{"stderr":{"$text":"shall we"}}}`, "shall we"},
+		"a rule's word":   {`{"do":"answers","name":"shop","in":[{"statsu":500}]}`, "unknown field"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var s Scenario
+			if err := decode([]byte(`{"name":"planted","world":"server","files":{"s":"x","f":"whsec_AAAA"},"gateway":`+gateway+`,"steps":[`+c.steps+`]}`), &s); err != nil {
+				t.Fatal(err)
+			}
+			if err := playIn(t, &s); err == nil || !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("the runner says %v, and should tell of %q", err, c.fault)
+			}
+		})
+	}
+}
+
 // TestFilesAreReadStrictly plants mistakes of writing: a misspelt field must not make a step mean less than it says.
 func TestFilesAreReadStrictly(t *testing.T) {
 	for _, text := range []string{`{"do":"expect","fraem":{}}`, `{"do":"expect"} {}`, `{"do":1}`} {

@@ -26,16 +26,18 @@ import (
 const (
 	asServer = "TEST_AS_SERVER"
 	asClient = "TEST_AS_CLIENT"
+	asHapax  = "TEST_AS_HAPAX" // the command line
 )
 
 // order is one line on a server's standard input. Each is answered by one line.
 type order struct {
-	Do   string
-	How  string
-	N    int64
-	Wall int64 // ms by which the wall clock is moved
-	Mono int64 // ms by which the monotonic clock is moved
-	Seqs int64 // before the start only: how old rooms are
+	Do    string
+	How   string
+	N     int64
+	Wall  int64 // ms by which the wall clock is moved
+	Mono  int64 // ms by which the monotonic clock is moved
+	Stand int64 // Unix ms at which the wall clock stands from now on
+	Seqs  int64 // before the start only: how old rooms are
 }
 
 // reply is the answer; Error says why an order could not be obeyed.
@@ -49,15 +51,17 @@ func serverMain() int {
 	flags := pflag.NewFlagSet("server", pflag.ContinueOnError)
 	config.AddFlags(flags)
 	first := flags.String("first", "{}", "the order that comes before the start: the clock, the rooms' age")
+	file := flags.String("file", "", "the configuration's file")
 	every := flags.Duration("purge-every", 0, "shorter than the configuration lets it be")
 	hooked := flags.Bool("hooked-disk", false, "put hooks into the disk: then its files have no identity")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 64
 	}
-	c, err := config.Load("", nil, flags)
+	load := func() (config.Config, error) { return config.Load(*file, nil, flags) }
+	c, err := load()
 	if err == nil {
-		err = c.Validate()
+		err = errors.Join(c.Validate(), serve.CheckGateway(&c))
 	}
 	var start order
 	if err == nil {
@@ -90,7 +94,7 @@ func serverMain() int {
 			if start.Seqs > 0 {
 				h.gate.Store = aged{st, start.Seqs}
 			}
-			return h.gate, nil
+			return gatedBooks{h.gate, st}, nil
 		},
 	})
 	if err != nil {
@@ -136,7 +140,7 @@ func (h *hooks) do(o order) error {
 	switch o.Do {
 	case "now":
 		return nil
-	case "clock":
+	case "clock", "stand":
 		h.clock.shift(o)
 		return nil
 	case "hold":

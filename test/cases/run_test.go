@@ -21,6 +21,8 @@ type run struct {
 	net     *badnet.Proxy
 	sockets map[string]*socket
 	later   map[string]chan later
+	doubles *doubles // the destinations; nil without a gateway
+	exports int
 	agents  map[string]agent
 	stores  *stores
 	script  *script // nil in the world of servers
@@ -37,7 +39,7 @@ type word func(r *run, s *Step) error
 
 // wordOf finds what a step does; nil for an unknown word.
 func wordOf(name string) word {
-	for _, table := range []map[string]word{controlWords, serverWords, wireWords, sdkWords, storeWords, scriptWords} {
+	for _, table := range []map[string]word{controlWords, serverWords, wireWords, sdkWords, storeWords, scriptWords, gatewayWords} {
 		if w := table[name]; w != nil {
 			return w
 		}
@@ -57,6 +59,10 @@ func play(ctx context.Context, dir string, s *Scenario, bubble bool) (err error)
 		r.script = newScript(ctx)
 	} else if r.house, err = newHouse(dir, s.Config); err != nil {
 		return err
+	} else if err := r.furnish(s); err != nil {
+		return err
+	} else if s.Stopped {
+		return r.steps(s.Steps)
 	} else if err := r.house.start(ctx); err != nil {
 		return err
 	} else if r.net, err = badnet.Listen(r.house.listen, badnet.Faults{}, 1); err != nil {
@@ -82,6 +88,9 @@ func (r *run) close() error {
 	}
 	if r.house != nil && r.house.process != nil {
 		faults = append(faults, r.house.process.kill())
+	}
+	if r.doubles != nil {
+		r.doubles.close()
 	}
 	if r.script != nil {
 		r.script.close()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,12 +21,13 @@ import (
 
 // house is a server process with its data folder and address, which outlive it.
 type house struct {
-	dir    string // of this scenario
-	data   string
-	listen string
-	flags  []string
-	first  order // what the clock shows now, for the next start
-	key    *auth.LocalKey
+	dir     string // of this scenario
+	data    string
+	listen  string
+	flags   []string
+	first   order // what the clock shows now, for the next start
+	key     *auth.LocalKey
+	gateway bool // one is configured
 
 	process *process
 }
@@ -66,8 +68,25 @@ func (h *house) start(ctx context.Context) error {
 	if h.process, err = startProcess(ctx, asServer, args); err != nil {
 		return err
 	}
-	h.key, err = auth.OpenLocalKey(h.data)
-	return err
+	if h.key, err = auth.OpenLocalKey(h.data); err != nil || !h.gateway {
+		return err
+	}
+	return h.proved(ctx)
+}
+
+// proved waits until the log's check at the start has let deliveries in.
+func (h *house) proved(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the server is never ready"))
+	defer cancel()
+	for {
+		got, err := (&request{method: http.MethodGet, url: "http://" + h.process.admin + "/readyz"}).do(ctx)
+		if err != nil {
+			return errors.Join(err, context.Cause(ctx))
+		}
+		if fmt.Sprint(got["status"]) == "200" {
+			return nil
+		}
+	}
 }
 
 // end ends the process: "kill" as kill -9, "stop" by a drain, "power" without what no sync covered, "failed" waits until it ends
@@ -97,12 +116,16 @@ func (h *house) end(how string) error {
 
 // order gives the server an order. Where it moves the clock, the next start keeps that.
 func (h *house) order(o order) (reply, error) {
-	if o.Do == "clock" {
+	moves := o.Do == "clock" || o.Do == "stand"
+	if moves {
 		h.first.Wall += o.Wall
 		h.first.Mono += o.Mono
+		if o.Stand != 0 {
+			h.first.Stand, h.first.Wall = o.Stand, o.Wall
+		}
 	}
 	if h.process == nil {
-		if o.Do == "clock" {
+		if moves {
 			return reply{}, nil
 		}
 		return reply{}, errors.New("no server runs")
@@ -130,7 +153,12 @@ func (h *house) token(actor string, rooms map[string]string) (string, error) {
 		}
 		grants = append(grants, g)
 	}
-	return h.key.Sign(actor, grants, time.Hour, time.Now())
+	return h.key.SignClaims(auth.Claims{Actor: actor, Rooms: grants}, time.Hour, time.Now())
+}
+
+// operator is a token for all of the gateway.
+func (h *house) operator() (string, error) {
+	return h.key.SignClaims(auth.Everything("operator"), time.Hour, time.Now())
 }
 
 // process is this test binary, run as another program that answers a line by a line.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"hapax/internal/badnet"
 	"hapax/internal/store/pebble"
@@ -18,6 +20,12 @@ var serverWords = map[string]word{
 	// order passes a word to the server: hold, held, release, fail, clock, purge, hold_sync, sync_held.
 	"order": func(r *run, s *Step) error {
 		o := order{Do: s.Name, How: s.How}
+		if s.Name == "stand" {
+			var err error
+			if o.Stand, err = r.number(s.N, 0); err != nil {
+				return err
+			}
+		}
 		for _, f := range []struct {
 			from any
 			to   *int64
@@ -100,6 +108,9 @@ var serverWords = map[string]word{
 			}()
 			return nil
 		}
+		if s.How == "until" {
+			return r.until(req, s)
+		}
 		got, err := req.do(r.ctx)
 		if err != nil {
 			return err
@@ -114,11 +125,36 @@ var serverWords = map[string]word{
 	},
 }
 
+// until asks again and again until the answer is as expected.
+func (r *run) until(req *request, s *Step) error {
+	ctx, cancel := context.WithTimeoutCause(r.ctx, patience, errors.New("it never becomes so"))
+	defer cancel()
+	for {
+		got, err := req.do(ctx)
+		if err == nil {
+			trial := maps.Clone(r.vars)
+			if err = trial.match(s.Expect, any(got)); err == nil {
+				r.vars = trial
+				return nil
+			}
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
+		}
+	}
+}
+
 // request makes an HTTP request of a step: with a room and an id it posts a message.
 func (r *run) request(s *Step) (*request, error) {
 	token := ""
 	var err error
-	if s.As != "" {
+	if s.As == "operator" {
+		if token, err = r.house.operator(); err != nil {
+			return nil, err
+		}
+	} else if s.As != "" {
 		if token, err = r.house.token(s.As, s.Rooms); err != nil {
 			return nil, err
 		}
