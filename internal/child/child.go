@@ -39,7 +39,13 @@ type Server struct {
 // Start runs program with args, which must make it a server that logs JSON to standard error, and returns once it listens.
 // env goes on top of this process's environment. Ending ctx kills it.
 func Start(ctx context.Context, program string, args []string, env ...string) (*Server, error) {
+	return StartIn(ctx, "", program, args, env...)
+}
+
+// StartIn is Start in a folder of its own: a configuration's relative paths begin there. "" is this process's.
+func StartIn(ctx context.Context, dir, program string, args []string, env ...string) (*Server, error) {
 	s := &Server{cmd: exec.CommandContext(ctx, program, args...), ended: make(chan struct{})}
+	s.cmd.Dir = dir
 	s.cmd.Env = append(os.Environ(), env...)
 	log, err := s.cmd.StderrPipe()
 	if err != nil {

@@ -84,6 +84,7 @@ func newRoot() *cobra.Command {
 		newSend(),
 		newTail(),
 		newOutbox(),
+		newDeadLetters(),
 		newHistory(),
 		newStatus(),
 		newVerify(),

@@ -3,13 +3,17 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -24,16 +28,19 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command line as a shell would. Scripts have two words of their own: `server DIR [FLAG…]` runs a server
 // on a data folder and sets URL to its address, always the same within a script; `kill9` kills it, `signal` drains it; `token DIR ACTOR`
-// sets TOKEN; `status N COMMAND…` expects an exit status.
+// sets TOKEN; `status N COMMAND…` expects an exit status; `deliver TENANT SOURCE BODY` posts an event; `until REGEXP COMMAND…` repeats a
+// command until what it prints matches.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"server": startScriptServer,
-			"kill9":  killScriptServer,
-			"signal": stopScriptServer,
-			"token":  makeToken,
-			"status": expectStatus,
+			"server":  startScriptServer,
+			"kill9":   killScriptServer,
+			"signal":  stopScriptServer,
+			"token":   makeToken,
+			"status":  expectStatus,
+			"deliver": deliver,
+			"until":   untilStdout,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ESC", "\x1b[2Jred\u202e")
@@ -56,7 +63,7 @@ func startScriptServer(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 	}
 	words := append([]string{"serve", "--dev", "--data", ts.MkAbs(args[0]), "--listen", listen, "--admin-listen", "127.0.0.1:0"}, args[1:]...)
-	s, err := child.Start(context.Background(), program, words)
+	s, err := child.StartIn(context.Background(), ts.MkAbs("."), program, words)
 	ts.Check(err)
 	ts.Setenv(addressKey, "ws://"+listen)
 	running.Store(ts, s)
@@ -91,6 +98,34 @@ func lookPath(path, program string) (string, error) {
 func makeToken(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("hapax", "token", "--data", ts.MkAbs(args[0]), "--actor", args[1]))
 	ts.Setenv("TOKEN", strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+func deliver(ts *testscript.TestScript, _ bool, args []string) {
+	address := "http://" + strings.TrimPrefix(ts.Getenv(addressKey), "ws://") + "/v1/ingest/" + args[0] + "/" + args[1]
+	for end := time.Now().Add(20 * time.Second); ; {
+		resp, err := http.Post(address, "application/json", strings.NewReader(args[2]))
+		ts.Check(err)
+		body, err := io.ReadAll(resp.Body)
+		ts.Check(errors.Join(err, resp.Body.Close()))
+		switch {
+		case resp.StatusCode/100 == 2:
+			return
+		case resp.StatusCode != http.StatusServiceUnavailable || time.Now().After(end): // 503: the log is still being checked
+			ts.Fatalf("%s: %s", resp.Status, body)
+		}
+	}
+}
+
+func untilStdout(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile(args[0])
+	for end := time.Now().Add(20 * time.Second); ; {
+		err := ts.Exec(args[1], args[2:]...)
+		if out := ts.ReadFile("stdout"); want.MatchString(out) {
+			return
+		} else if time.Now().After(end) {
+			ts.Fatalf("never %s: %s, %v", args[0], out, err)
+		}
+	}
 }
 
 func expectStatus(ts *testscript.TestScript, _ bool, args []string) {
