@@ -70,10 +70,7 @@ func (p *prover) compareBooks(stated []StatedBook) {
 	for i := range stated {
 		s := &stated[i]
 		id, ok := f.bookOf(s)
-		if ok && seen[id] {
-			ok = false
-		}
-		if !ok {
+		if !ok || seen[id] || f.books[id] == nil {
 			if s.counts() != (logBook{}).counts {
 				p.issues.books("book of %q %q in %s: it is kept, but no record is of it", s.Tenant, s.Source, s.Currency)
 			}
@@ -117,10 +114,9 @@ func (s *StatedBook) counts() [len(decisionWords)]int64 {
 	return [...]int64{s.Accept, s.DuplicateDone, s.DuplicatePending, s.Mismatches, s.BadAmount, s.UnknownKey}
 }
 
-// bookOf finds the book that a stated one speaks of.
+// bookOf is the book that a stated one speaks of; ok is false where no record names its source, or its currency is none.
 func (f *fold) bookOf(s *StatedBook) (id bookID, ok bool) {
 	source, known := f.sourceAt[string(appendPair(nil, s.Tenant, s.Source))]
 	code, isCurrency := currencyCode([]byte(s.Currency))
-	id = bookID{source, code}
-	return id, known && isCurrency && f.books[id] != nil
+	return bookID{source, code}, known && isCurrency
 }

@@ -8,7 +8,8 @@ type ledgerCheck struct {
 }
 
 // compareLedgers holds the stated ledgers against the keys of this pass: each entry is a key that qualifies, with its repeats, the most recent
-// first; and as many keys qualify, down to the last that is listed, as are listed. So none is missing.
+// first; and as many keys qualify, down to the last that is listed, as are listed. So none is missing. All books are looked at in each pass: an
+// entry under a wrong name may be anybody's.
 func (p *prover) compareLedgers() error {
 	books, err := p.log.Books()
 	if err != nil {

@@ -1,0 +1,284 @@
+package online
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+	"testing"
+
+	"hapax/internal/audit"
+	"hapax/internal/prove"
+	"hapax/internal/store"
+)
+
+// told is a log whose store tells something else than the records say: one fact of one thing is changed.
+type told struct {
+	audit.Log
+	head    func(*audit.StatedHead)
+	sources func([]audit.StatedSource) []audit.StatedSource
+	books   func([]audit.StatedBook) []audit.StatedBook
+	entries func([]audit.StatedEntry) []audit.StatedEntry
+	keys    func(*audit.StatedKey) (keep bool)
+	rows    func(*audit.StatedRow) (times int)
+	more    int64 // capacity
+}
+
+func (l *told) Head() audit.StatedHead {
+	h := l.Log.Head()
+	if l.head != nil {
+		l.head(&h)
+	}
+	return h
+}
+
+func (l *told) Sources() ([]audit.StatedSource, error) { return changed(l.Log.Sources, l.sources) }
+func (l *told) Books() ([]audit.StatedBook, error)     { return changed(l.Log.Books, l.books) }
+
+func (l *told) Ledger(currency, tenant, source string, limit int64) ([]audit.StatedEntry, error) {
+	return changed(func() ([]audit.StatedEntry, error) { return l.Log.Ledger(currency, tenant, source, limit) }, l.entries)
+}
+
+func (l *told) Capacity(tenant, source string) (int64, error) {
+	n, err := l.Log.Capacity(tenant, source)
+	return n + l.more, err
+}
+
+func changed[T any](read func() ([]T, error), change func([]T) []T) ([]T, error) {
+	all, err := read()
+	if change != nil {
+		all = change(all)
+	}
+	return all, err
+}
+
+func (l *told) Keys() iter.Seq2[*audit.StatedKey, error] {
+	return func(yield func(*audit.StatedKey, error) bool) {
+		for k, err := range l.Log.Keys() {
+			if l.keys != nil && !l.keys(k) {
+				continue
+			}
+			if !yield(k, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *told) Outbox() iter.Seq2[*audit.StatedRow, error] {
+	return func(yield func(*audit.StatedRow, error) bool) {
+		for row, err := range l.Log.Outbox() {
+			times := 1
+			if l.rows != nil {
+				times = l.rows(row)
+			}
+			for range times {
+				if !yield(row, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// alter changes a field to another value of its kind.
+func alter(f reflect.Value) {
+	switch f.Kind() {
+	case reflect.Int64:
+		f.SetInt(f.Int() + 1)
+	case reflect.Bool:
+		f.SetBool(!f.Bool())
+	case reflect.String:
+		other := map[string]string{"schema": "wire", "wire": "schema", "done": "pending", "pending": "done"}[f.String()]
+		if other == "" {
+			other = f.String() + "x"
+		}
+		f.SetString(other)
+	case reflect.Array:
+		f.Index(7).SetUint(f.Index(7).Uint() ^ 1)
+	default:
+		panic(f.Kind())
+	}
+}
+
+// fieldsOf calls f for each field of a struct, those of its parts included, as something that changes that field of another one of its type.
+func fieldsOf[T any](f func(name string, change func(*T))) {
+	var walk func(t reflect.Type, name string, path []int)
+	walk = func(t reflect.Type, name string, path []int) {
+		for i := range t.NumField() {
+			field, at := t.Field(i), append(append([]int{}, path...), i)
+			switch {
+			case field.Type.Kind() == reflect.Struct:
+				walk(field.Type, name+"."+field.Name, at)
+			case field.Type.Kind() != reflect.Slice:
+				f(name+"."+field.Name, func(v *T) { alter(reflect.ValueOf(v).Elem().FieldByIndex(at)) })
+			}
+		}
+	}
+	walk(reflect.TypeFor[T](), reflect.TypeFor[T]().Name(), nil)
+}
+
+// TestNoFactBesideTheLogCanBeWrong changes each fact that a store keeps beside its log, leaves things out and adds some: the proof fails each time.
+func TestNoFactBesideTheLogCanBeWrong(t *testing.T) {
+	w, err := NewWorld(1, NewInMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(80); err != nil {
+		t.Fatal(err)
+	}
+	err = w.view(func(v store.BooksView) error {
+		log := prove.Stated(v)
+		tries := 0
+		try := func(what string, l *told) {
+			t.Helper()
+			tries++
+			l.Log = log
+			for _, keys := range []int{0, 15} {
+				proof, err := audit.ProveLog(t.Context(), l, audit.ProofOptions{Keys: keys})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if proof.OK() {
+					t.Errorf("%s, %d keys at a time: proved", what, keys)
+				}
+			}
+		}
+		wrongHead(try)
+		wrongSourcesAndBooks(try)
+		wrongKeys(t, log, try)
+		wrongLedger(t, v, try)
+		wrongOutbox(t, log, try)
+		if tries < 70 {
+			t.Errorf("only %d facts were changed", tries)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type trial func(what string, l *told)
+
+func wrongHead(try trial) {
+	fieldsOf(func(name string, change func(*audit.StatedHead)) { try(name, &told{head: change}) })
+}
+
+func wrongSourcesAndBooks(try trial) {
+	fieldsOf(func(name string, change func(*audit.StatedSource)) {
+		try(name, &told{sources: func(all []audit.StatedSource) []audit.StatedSource { change(&all[1]); return all }})
+	})
+	try("a source left out", &told{sources: func(all []audit.StatedSource) []audit.StatedSource { return all[1:] }})
+	try("a source twice", &told{sources: func(all []audit.StatedSource) []audit.StatedSource { return append(all, all[0]) }})
+	try("a capacity", &told{more: 1})
+	fieldsOf(func(name string, change func(*audit.StatedBook)) {
+		try(name, &told{books: func(all []audit.StatedBook) []audit.StatedBook { change(&all[0]); return all }})
+	})
+	try("a book left out", &told{books: func(all []audit.StatedBook) []audit.StatedBook { return all[1:] }})
+	try("a book twice", &told{books: func(all []audit.StatedBook) []audit.StatedBook { return append(all, all[0]) }})
+}
+
+func wrongKeys(t *testing.T, log audit.Log, try trial) {
+	var rich audit.StatedKey // one of which all is kept
+	for k, err := range log.Keys() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.Registered && k.Last > 0 && len(k.Hits) > 0 {
+			rich = *k
+		}
+	}
+	if rich.Key == "" {
+		t.Fatal("no key of which all is kept")
+	}
+	is := func(k *audit.StatedKey) bool { return k.Tenant == rich.Tenant && k.Source == rich.Source && k.Key == rich.Key }
+	on := func(change func(*audit.StatedKey)) *told {
+		return &told{keys: func(k *audit.StatedKey) bool {
+			if is(k) {
+				change(k)
+			}
+			return true
+		}}
+	}
+	fieldsOf(func(name string, change func(*audit.StatedKey)) { try(name, on(change)) })
+	fieldsOf(func(name string, change func(*audit.StatedHits)) {
+		try(name, on(func(k *audit.StatedKey) {
+			k.Hits = append([]audit.StatedHits{}, k.Hits...)
+			change(&k.Hits[0])
+		}))
+	})
+	try("repeats left out", on(func(k *audit.StatedKey) { k.Hits = nil }))
+	try("a key left out", &told{keys: func(k *audit.StatedKey) bool { return !is(k) }})
+	try("a key that no record names", on(func(k *audit.StatedKey) { k.Key = "nobody" }))
+}
+
+func wrongLedger(t *testing.T, v store.BooksView, try trial) {
+	books, err := v.Books()
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := 0
+	for _, b := range books {
+		all, err := v.Repeated(b.Currency, b.BookName.Tenant, b.Source, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest = max(longest, len(all))
+	}
+	if longest < 2 {
+		t.Fatal("no ledger of two entries")
+	}
+	fieldsOf(func(name string, change func(*audit.StatedEntry)) {
+		for place := range 2 {
+			try(fmt.Sprint(name, " of entry ", place), &told{entries: func(all []audit.StatedEntry) []audit.StatedEntry {
+				if len(all) > place {
+					change(&all[place])
+				}
+				return all
+			}})
+		}
+	})
+	try("entries left out", &told{entries: func(all []audit.StatedEntry) []audit.StatedEntry { return all[:len(all)/2] }})
+	try("the most recent left out", &told{entries: func(all []audit.StatedEntry) []audit.StatedEntry { return all[min(1, len(all)):] }})
+	try("entries turned round", &told{entries: func(all []audit.StatedEntry) []audit.StatedEntry {
+		if len(all) > 1 {
+			all[0], all[1] = all[1], all[0]
+		}
+		return all
+	}})
+}
+
+func wrongOutbox(t *testing.T, log audit.Log, try trial) {
+	var waiting, dead int64
+	for row, err := range log.Outbox() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Dead {
+			dead = row.Number
+		} else if !row.Held {
+			waiting = row.Number
+		}
+	}
+	if waiting == 0 || dead == 0 {
+		t.Fatal("the outbox has no row of each kind")
+	}
+	on := func(number int64, change func(*audit.StatedRow) int) *told {
+		return &told{rows: func(row *audit.StatedRow) int {
+			if row.Number == number {
+				return change(row)
+			}
+			return 1
+		}}
+	}
+	fieldsOf(func(name string, change func(*audit.StatedRow)) {
+		try(name+" of a row that waits", on(waiting, func(row *audit.StatedRow) int { change(row); return 1 }))
+		if name != "StatedRow.Held" { // a dead letter waits for nothing
+			try(name+" of a dead letter", on(dead, func(row *audit.StatedRow) int { change(row); return 1 }))
+		}
+	})
+	for _, number := range []int64{waiting, dead} {
+		try("a row left out", on(number, func(*audit.StatedRow) int { return 0 }))
+		try("a row twice", on(number, func(*audit.StatedRow) int { return 2 }))
+	}
+}
