@@ -191,7 +191,9 @@ func wrongKeys(t *testing.T, log audit.Log, try trial) {
 	if rich.Key == "" {
 		t.Fatal("no key of which all is kept")
 	}
-	is := func(k *audit.StatedKey) bool { return k.Tenant == rich.Tenant && k.Source == rich.Source && k.Key == rich.Key }
+	is := func(k *audit.StatedKey) bool {
+		return k.Tenant == rich.Tenant && k.Source == rich.Source && k.Key == rich.Key
+	}
 	on := func(change func(*audit.StatedKey)) *told {
 		return &told{keys: func(k *audit.StatedKey) bool {
 			if is(k) {
