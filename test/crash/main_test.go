@@ -21,14 +21,14 @@ func TestMain(m *testing.M) {
 }
 
 // startServer runs a server on a data folder and an address.
-func startServer(t *testing.T, ctx context.Context, data, listen string) *child.Server {
+func startServer(t *testing.T, ctx context.Context, data, listen string, more ...string) *child.Server {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := child.Start(ctx, self, []string{"serve", "--dev", "--data", data, "--listen", listen, "--admin-listen", "127.0.0.1:0",
-		"--limits-connections-per-second", "1000"}, asProgram+"=1")
+	s, err := child.Start(ctx, self, append([]string{"serve", "--dev", "--data", data, "--listen", listen, "--admin-listen", "127.0.0.1:0",
+		"--limits-connections-per-second", "1000"}, more...), asProgram+"=1")
 	if err != nil {
 		t.Fatal(err)
 	}
