@@ -9,6 +9,8 @@ export default defineConfig({
     sourcemap: true,
     rolldownOptions: { external: [/^@noble\//, "idb"] },
   },
+  resolve: { conditions: ["source"] },
+  ssr: { resolve: { conditions: ["source"] } },
   test: {
     include: ["test/**/*.test.ts"],
     environment: "node",

@@ -104,7 +104,7 @@ export class Run {
   async open(s: Step): Promise<void> {
     const a = this.#agents.get(s.name ?? "") ?? new Agent(() => this.#time.t);
     this.#agents.set(s.name ?? "", a);
-    const { lease, rand = 1, poll = 600_000, ...bounds } = (s.limits ?? {}) as Record<string, number>;
+    const { lease, rand = 1, poll = 3_600_000, ...bounds } = (s.limits ?? {}) as Record<string, number>;
     const session = Object.fromEntries(
       Object.entries(bounds).map(([k, v]) => [k.charAt(0).toLowerCase() + k.slice(1), v]),
     );

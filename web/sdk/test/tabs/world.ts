@@ -7,8 +7,8 @@ import { openTables } from "../../src/store/open.ts";
 import type { Medium, Tables } from "../../src/store/tables.ts";
 import type { Channel, PageEvent, TabEnv } from "../../src/tabs/env.ts";
 import { Leader } from "../../src/tabs/leader.ts";
-import { settle, Virtual } from "../cases/clock.ts";
 import { FakeLocks } from "../help/locks.ts";
+import { settle, Virtual } from "../support/virtual.ts";
 import { StubServer } from "./server.ts";
 
 export class World {
