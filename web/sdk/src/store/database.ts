@@ -1,94 +1,8 @@
-/** Database: the tables in IndexedDB, and how to connect to them. */
+/** Database: the tables in IndexedDB. */
 
+import { abort, type DatabaseEnv, result, storeError } from "./connect.ts";
 import { isStoreError, StoreError } from "./errors.ts";
 import type { Medium, Query, TableKey, TableName, Tables } from "./tables.ts";
-
-/** What of the browser a database needs. */
-export interface DatabaseEnv {
-  /** `indexedDB`; undefined where there is none. */
-  readonly indexedDB: IDBFactory | undefined;
-  /** `IDBKeyRange`, of the same make. */
-  readonly IDBKeyRange: typeof globalThis.IDBKeyRange | undefined;
-  /** Calls f after some ms unless the function returned is called before. */
-  after(ms: number, f: () => void): () => void;
-}
-
-/** How long an upgrade waits for tabs that keep the older version open; ours close at once, frozen ones can't. */
-const blockedFor = 10_000;
-
-/** A failure of the browser in the store's words. */
-export function storeError(e: unknown, otherwise: "failed" | "unavailable" = "failed"): StoreError {
-  if (isStoreError(e)) return e;
-  const name = (e as DOMException | null)?.name;
-  if (name === "QuotaExceededError") return new StoreError("quota", "the browser gives no more room", e);
-  if (otherwise === "failed" && (!e || name === "InvalidStateError" || name === "AbortError")) {
-    return new StoreError("closed", "the browser closed the database", e);
-  }
-  return new StoreError(otherwise, otherwise === "failed" ? String(e) : `no IndexedDB here: ${e}`, e);
-}
-
-/** A request's result. */
-export function result<T>(r: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    r.onsuccess = () => resolve(r.result);
-    r.onerror = () => reject(r.error);
-  });
-}
-
-/**
- * Opens a database, of a version where one is given. upgrade runs in the transaction of a new version; where it fails,
- * nothing has changed. `unavailable` where there is no IndexedDB or it doesn't open; undefined where another tab has
- * brought it to a newer version meanwhile.
- */
-export function connect(
-  env: DatabaseEnv,
-  name: string,
-  version: number | undefined,
-  upgrade: (db: IDBDatabase, t: IDBTransaction, old: number) => Promise<void>,
-): Promise<IDBDatabase | undefined> {
-  return new Promise((resolve, reject) => {
-    let failure: unknown;
-    let given = false;
-    let stop = () => {};
-    const fail = (e: StoreError) => {
-      given = true;
-      stop();
-      reject(e);
-    };
-    let request: IDBOpenDBRequest;
-    try {
-      if (!env.indexedDB) throw new Error("it is missing");
-      request = env.indexedDB.open(name, version);
-    } catch (e) {
-      fail(storeError(e, "unavailable"));
-      return;
-    }
-    request.onblocked = () => {
-      stop = env.after(blockedFor, () => fail(new StoreError("unavailable", "a tab keeps an older version open")));
-    };
-    request.onupgradeneeded = (event) => {
-      const t = request.transaction!;
-      upgrade(request.result, t, event.oldVersion).catch((e) => {
-        failure = e;
-        try {
-          t.abort();
-        } catch {
-          // It has ended already, by the same failure.
-        }
-      });
-    };
-    request.onerror = () => {
-      stop();
-      if (request.error?.name === "VersionError") resolve(undefined);
-      else fail(storeError(failure ?? request.error, "unavailable"));
-    };
-    request.onsuccess = () => {
-      stop();
-      if (given) request.result.close();
-      else resolve(request.result);
-    };
-  });
-}
 
 /** The range of a query, undefined for all. */
 function rangeOf(range: typeof IDBKeyRange, q: Query): IDBKeyRange | undefined {
@@ -138,27 +52,68 @@ export class DatabaseTables implements Tables {
   }
 }
 
-/** A connected database. */
+/** What a transaction fails by that was aborted because the page is being frozen. */
+const paused = Symbol("paused");
+
+/**
+ * A connected database. A frozen page must not hold up the other tabs: a transaction that is open when it is frozen would do
+ * so for as long as it stays frozen. So those are aborted, and run again when the page comes back, as does all that is
+ * begun in between; nobody who waits sees more than a delay.
+ */
 export class Database implements Medium {
   readonly #db: IDBDatabase;
   readonly #range: typeof IDBKeyRange;
+  readonly #open = new Set<IDBTransaction>();
+  readonly #paused = new WeakSet<IDBTransaction>();
+  readonly #unlisten: () => void;
+  /** Resolves when the page comes back; undefined while it isn't frozen. */
+  #frozen: Promise<void> | undefined;
+  #thaw = () => {};
 
   /** gone is called where the browser closes the database: its data was cleared, or another tab upgrades it. */
-  constructor(db: IDBDatabase, range: typeof IDBKeyRange, gone: () => void) {
+  constructor(db: IDBDatabase, env: DatabaseEnv, gone: () => void) {
     this.#db = db;
-    this.#range = range;
+    this.#range = env.IDBKeyRange!;
     db.onversionchange = () => {
       db.close();
       gone();
     };
     db.onclose = gone;
+    this.#unlisten = env.page.listen((event) => {
+      if (event === "freeze") this.#freeze();
+      else if (event === "resume") this.#thaw();
+    });
   }
 
-  run<T>(
+  async run<T>(
     mode: "readonly" | "readwrite",
     f: (t: Tables) => Promise<T>,
     durability: "strict" | "relaxed" = "strict",
   ): Promise<T> {
+    for (;;) {
+      if (this.#frozen) await this.#frozen;
+      try {
+        return await this.#once(mode, f, durability);
+      } catch (e) {
+        if (e !== paused) throw e;
+      }
+    }
+  }
+
+  #freeze(): void {
+    if (this.#frozen) return;
+    this.#frozen = new Promise((resolve) => {
+      this.#thaw = () => {
+        this.#frozen = undefined;
+        this.#thaw = () => {};
+        resolve();
+      };
+    });
+    // One that commits already needs the page no more.
+    for (const t of this.#open) if (abort(t)) this.#paused.add(t);
+  }
+
+  #once<T>(mode: IDBTransactionMode, f: (t: Tables) => Promise<T>, durability: "strict" | "relaxed"): Promise<T> {
     return new Promise((resolve, reject) => {
       let outcome: { value: T } | undefined;
       let failure: unknown;
@@ -169,28 +124,32 @@ export class Database implements Medium {
         reject(storeError(e));
         return;
       }
+      this.#open.add(t);
       t.oncomplete = () => {
+        this.#open.delete(t);
         if (outcome) resolve(outcome.value);
         else reject(new StoreError("failed", "the transaction ended before its work"));
       };
-      t.onabort = () => reject(failure === undefined ? storeError(t.error) : failure);
+      const fail = () => {
+        this.#open.delete(t);
+        reject(this.#paused.has(t) ? paused : failure === undefined ? storeError(t.error) : failure);
+      };
+      t.onabort = fail;
       f(new DatabaseTables(t, this.#range)).then(
         (value) => {
           outcome = { value };
         },
         (e) => {
-          failure = e instanceof Error && !isStoreError(e) ? storeError(e) : e;
-          try {
-            t.abort();
-          } catch {
-            reject(failure); // it has ended already
-          }
+          failure ??= e instanceof Error && !isStoreError(e) ? storeError(e) : e;
+          if (!abort(t)) fail();
         },
       );
     });
   }
 
   close(): void {
+    this.#unlisten();
+    this.#thaw(); // who waits learns that it is closed
     this.#db.close();
   }
 }

@@ -6,8 +6,9 @@
  */
 
 import { type Beats, beatsOf } from "./beats.ts";
+import { connect, type DatabaseEnv, storeError } from "./connect.ts";
 import { type Report, version } from "./contract.ts";
-import { connect, Database, type DatabaseEnv, storeError } from "./database.ts";
+import { Database } from "./database.ts";
 import { StoreError } from "./errors.ts";
 import { parseHead } from "./head.ts";
 import type { Lock } from "./lock.ts";
@@ -79,7 +80,7 @@ async function olderThan(db: IDBDatabase, o: DatabaseOptions, than: number): Pro
 
 async function finish(db: IDBDatabase, o: DatabaseOptions, report: Report): Promise<TableStore> {
   let lost = () => {};
-  const medium = new Database(db, o.env.IDBKeyRange!, () => lost());
+  const medium = new Database(db, o.env, () => lost());
   const lock = o.lock(beatsOf(medium));
   lost = () => lock.gone();
   try {
@@ -102,7 +103,7 @@ export async function resetDatabase(o: DatabaseOptions): Promise<Report> {
   const none = new StoreError("corrupt", "there is no store of this name");
   const db = await connect(o.env, o.name, undefined, () => Promise.reject(none));
   if (!db) throw none;
-  const medium = new Database(db, range, () => {});
+  const medium = new Database(db, o.env, () => {});
   const lock = o.lock(beatsOf(medium));
   try {
     const head = await medium.run("readonly", (t) =>

@@ -1,7 +1,8 @@
 /** Schema: how a database gets its tables, from nothing, from an older version, or anew after a newer one. */
 
+import { result } from "./connect.ts";
 import { type Report, version } from "./contract.ts";
-import { DatabaseTables, result } from "./database.ts";
+import { DatabaseTables } from "./database.ts";
 import { StoreError } from "./errors.ts";
 import { type Head, newHead, parseHead } from "./head.ts";
 import { markOf } from "./rule.ts";

@@ -1,16 +1,6 @@
 /** Env: what of the browser the tabs need, so that tests can give them their own. */
 
-import type { DatabaseEnv } from "../store/database.ts";
-
-/** What the page's life looks like from inside. */
-export type PageEvent = "hidden" | "visible" | "freeze" | "resume";
-
-/** The page, or a worker that is always visible and never frozen as far as it can tell. */
-export interface Page {
-  hidden(): boolean;
-  /** Calls f with events until the function returned is called; leaving the page tells `freeze`, coming back `resume`. */
-  listen(f: (event: PageEvent) => void): () => void;
-}
+import type { DatabaseEnv, Page, PageEvent } from "../store/connect.ts";
 
 /** The way to other tabs; what is posted may be lost. A BroadcastChannel is one. */
 export interface Channel {
@@ -27,10 +17,9 @@ export interface TabEnv extends DatabaseEnv {
   readonly locks: Pick<LockManager, "request"> | undefined;
   /** Undefined where there is no BroadcastChannel. */
   channel(name: string): Channel | undefined;
-  readonly page: Page;
 }
 
-/** The page's life as the browser tells it: freeze and pagehide let go, resume and pageshow come back. */
+/** The page's life as the browser tells it. */
 function browserPage(): Page {
   const document = globalThis.document as Document | undefined;
   return {
@@ -43,7 +32,7 @@ function browserPage(): Page {
       on(document, "visibilitychange", () => (document.visibilityState === "hidden" ? "hidden" : "visible"));
       on(document, "freeze", () => "freeze");
       on(document, "resume", () => "resume");
-      on(globalThis, "pagehide", () => "freeze");
+      on(globalThis, "pagehide", () => "leave");
       on(globalThis, "pageshow", () => "resume");
       return () => ended.abort();
     },

@@ -1,6 +1,6 @@
 /** A key for the store that never leaves the browser. */
 
-import { connect, type DatabaseEnv, result, storeError } from "../store/database.ts";
+import { connect, type DatabaseEnv, result, storeError } from "../store/connect.ts";
 import { browserEnv } from "./env.ts";
 
 /**

@@ -11,6 +11,7 @@
  */
 
 import type { Beats } from "../store/beats.ts";
+import type { PageEvent } from "../store/connect.ts";
 import type { Hint } from "../store/contract.ts";
 import { type Beat, sameBeat } from "../store/head.ts";
 import type { Lock, Taken } from "../store/lock.ts";
@@ -173,8 +174,8 @@ export class Leader implements Lock {
     if (message === "free" && this.#fence === 0 && !this.#away) this.#hear("free");
   }
 
-  #page(event: "hidden" | "visible" | "freeze" | "resume"): void {
-    if (event === "freeze") {
+  #page(event: PageEvent): void {
+    if (event === "freeze" || event === "leave") {
       this.#away = true;
       this.#lose();
       this.#timer();

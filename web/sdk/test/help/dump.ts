@@ -1,6 +1,6 @@
 /** Whole databases as JSON, and back: for copies, and for files of old versions that are kept. */
 
-import { result } from "../../src/store/database.ts";
+import { result } from "../../src/store/connect.ts";
 
 interface DumpedTable {
   readonly key: string | string[];

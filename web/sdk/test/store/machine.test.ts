@@ -2,7 +2,7 @@
 
 import { IDBObjectStore } from "fake-indexeddb";
 import { describe, expect, it } from "vitest";
-import type { DatabaseEnv } from "../../src/store/database.ts";
+import type { DatabaseEnv } from "../../src/store/connect.ts";
 import { openDatabase } from "../../src/store/indexeddb.ts";
 import { dump, encode, open } from "../help/dump.ts";
 import { sealKey } from "../help/key.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { connect } from "../../src/store/connect.ts";
 import type { Store } from "../../src/store/contract.ts";
-import { connect } from "../../src/store/database.ts";
 import { openDatabase, resetDatabase } from "../../src/store/indexeddb.ts";
 import { build } from "../../src/store/schema.ts";
 import { type Dump, dump, encode, open, tamper } from "../help/dump.ts";

@@ -8,8 +8,9 @@
  */
 
 import { readFile, writeFile } from "node:fs/promises";
+import { connect } from "../../src/store/connect.ts";
 import { defaultLimits } from "../../src/store/contract.ts";
-import { connect, Database } from "../../src/store/database.ts";
+import { Database } from "../../src/store/database.ts";
 import { MemoryMedium } from "../../src/store/memory.ts";
 import { build } from "../../src/store/schema.ts";
 import { Sealer } from "../../src/store/seal.ts";
@@ -28,7 +29,7 @@ export async function writeOld(): Promise<void> {
   for (const name of ["plain.json", "sealed.json", "damaged.json"]) {
     const env = nodeEnv();
     const db = await connect(env, name, undefined, (d, t) => build(d, t, env.IDBKeyRange!, 1));
-    const medium = new Database(db!, env.IDBKeyRange!, () => {});
+    const medium = new Database(db!, env, () => {});
     const sealer = new Sealer(name === "sealed.json" ? await sealKey() : undefined);
     const keyCheck = await sealer.keyCheck();
     await medium.run("readwrite", async (t) =>

@@ -2,10 +2,11 @@
 
 import { type Client, type ClientEvent, open } from "../../src/index.ts";
 import { beatsOf } from "../../src/store/beats.ts";
+import type { PageEvent } from "../../src/store/connect.ts";
 import { MemoryMedium } from "../../src/store/memory.ts";
 import { openTables } from "../../src/store/open.ts";
 import type { Medium, Tables } from "../../src/store/tables.ts";
-import type { Channel, PageEvent, TabEnv } from "../../src/tabs/env.ts";
+import type { Channel, TabEnv } from "../../src/tabs/env.ts";
 import { Leader } from "../../src/tabs/leader.ts";
 import { FakeLocks } from "../help/locks.ts";
 import { settle, Virtual } from "../support/virtual.ts";
@@ -153,7 +154,7 @@ export class Tab {
   }
 
   async close(): Promise<void> {
-    this.#page("freeze"); // pagehide
+    this.#page("leave");
     await this.client.close();
     this.alive = false;
   }
