@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hapax/internal/config"
 	"hapax/internal/serve"
@@ -57,6 +58,13 @@ configuration is wrong, or the data folder is in use or of a newer version, 70 t
 func addConfigFlags(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "config", os.Getenv("HAPAX_CONFIG"), "YAML file; environment (HAPAX_…) and flags go over it")
 	config.AddFlags(cmd.Flags())
+	// As hapax audit has it.
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "anchor" {
+			name = "gateway-anchor"
+		}
+		return pflag.NormalizedName(name)
+	})
 }
 
 // check looks at what a configuration names beyond itself; nil: nothing.

@@ -9,7 +9,7 @@ import (
 // Gateway takes deliveries from upstreams (docs/gateway.md). Its tenants come from the file alone.
 type Gateway struct {
 	Policy GatewayPolicy `koanf:"policy"`
-	Anchor string        `koanf:"anchor" help:"file that the log's head is appended to every minute and at the end; keep it on another disk; empty: none"`
+	Anchor string        `koanf:"anchor" help:"file that the log's head is appended to every minute and at the end, also as --anchor; keep it on another disk; empty: none"`
 	Proof  GatewayProof  `koanf:"proof"`
 	Limits GatewayLimits `koanf:"limits"`
 
@@ -36,7 +36,7 @@ type GatewayLimits struct {
 	Body int64 `koanf:"body" help:"bytes of a delivery's body, where its source says nothing else"`
 	// One holds a goroutine and a body: 1,000 bodies of 1 MiB are 1 GB at the very worst.
 	Requests int `koanf:"requests" help:"deliveries in work at once; others get unavailable"`
-	// Ten times what an upstream's burst of redeliveries has been seen to be.
+	// Twice what one source was measured to deliver on two cores: it is there to stop one that runs wild.
 	Rate  float64 `koanf:"rate" help:"deliveries a second of one source, where it says nothing else"`
 	Burst int     `koanf:"burst" help:"deliveries of one source at once before its rate counts"`
 	// A proof of what came since the last one is asked for by a page; as many rows fit one answer.

@@ -253,18 +253,25 @@ func (g *gatewayHouse) failed() <-chan struct{} {
 	return g.intake.Failed()
 }
 
-// drain lets no more deliveries in.
+// drain lets no more deliveries in, and sets no more requests off to destinations.
 func (g *gatewayHouse) drain(spreadMs int64) {
 	if g != nil {
 		g.ingest.Drain(spreadMs)
+		g.forwarding.cancel()
 	}
 }
 
-// close ends the parts in order: what is sent is entered, what was entered is committed, the last head is noted.
+// closeWait bounds how long the parts may take to end once all requests have: the forwarder's grace and a few commits.
+const closeWait = forward.DefaultGrace + 5*time.Second
+
+// close ends the parts in order: what is sent is entered, what was entered is committed, the last head is noted. It has a time of its own:
+// that of the drain may have gone to slow clients.
 func (g *gatewayHouse) close(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
+	defer cancel()
 	return errors.Join(g.forwarding.end(ctx, "ending the forwarder"), g.intake.Close(ctx), g.proving.end(ctx, "ending the proof"))
 }
 

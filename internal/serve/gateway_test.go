@@ -366,6 +366,36 @@ func TestBodiesAreErased(t *testing.T) {
 	}
 }
 
+// A destination that takes requests and never answers holds up neither the drain nor its status.
+func TestADrainDoesNotWaitForADestination(t *testing.T) {
+	hangs := make(chan struct{})
+	asked := make(chan struct{}, 100)
+	to := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-hangs
+	}))
+	defer to.Close()
+	defer close(hangs)
+	s := shop(t, func(s *config.Source) {
+		s.Forward = &config.Forward{URL: to.URL, SecretFiles: []string{file(t, docsSecret)}, Allow: []string{"127.0.0.0/8"}, Timeout: time.Minute}
+	})
+	anchor := filepath.Join(t.TempDir(), "anchor")
+	r := start(t, setup{kind: "pebble", change: func(c *config.Config) {
+		withGateway(map[string]config.Source{"shop": s})(c)
+		c.Gateway.Anchor = anchor
+		c.Drain.Wait = 100 * time.Millisecond // it is over before the forwarder's grace is
+	}})
+	r.ready()
+	r.deliver("shop", `{"id":"e1","amount":"1.50"}`)
+	<-asked
+	if err := r.stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if text, err := os.ReadFile(anchor); err != nil || !strings.Contains(string(text), " ") {
+		t.Errorf("the last head isn't anchored: %q, %v", text, err)
+	}
+}
+
 func TestWhatNoGatewayStartsWith(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct {

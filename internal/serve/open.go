@@ -30,7 +30,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	if s.host.Clock == nil {
 		s.host.Clock = engine.SystemClock()
 	}
-	s.files = shareDescriptors(descriptorLimit(), s.config.Limits)
+	s.files = shareDescriptors(descriptorLimit(), &s.config)
 	if s.files.sockets < s.config.Limits.Connections {
 		s.log.Warn("this process may open too few files for the configured connections; raise the limit (ulimit -n)",
 			"files", descriptorLimit(), "connections", s.files.sockets, "configured", s.config.Limits.Connections)
@@ -77,7 +77,7 @@ func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
 	if err := checkFolder(c.Data); err != nil {
 		return nil, err
 	}
-	st, err := pebble.Open(c.Data, pebble.Options{Logger: log, OpenFiles: shareDescriptors(descriptorLimit(), c.Limits).store})
+	st, err := pebble.Open(c.Data, pebble.Options{Logger: log, OpenFiles: shareDescriptors(descriptorLimit(), &c).store})
 	if err != nil {
 		return nil, err // not st: a nil *Store in an interface is no nil
 	}
@@ -109,14 +109,15 @@ func EncodeRow(dst []byte, name, epoch string, m *room.Message, own bool) []byte
 	return protocol.AppendMessage(dst, name, epoch, m.Seq, m.MessageID, m.Actor, id, m.Text, m.Data, m.At)
 }
 
-// closeParts ends what open built: gateway and engine within the time of ctx, and the store last.
+// closeParts ends what open built: the engine within the time of ctx, the gateway, and the store last.
 func (s *server) closeParts(ctx context.Context) error {
-	faults := []error{s.gateway.close(ctx)}
+	var faults []error
 	if s.engine != nil {
 		if err := s.engine.Close(ctx); err != nil {
 			faults = append(faults, fmt.Errorf("ending the engine: %w", err))
 		}
 	}
+	faults = append(faults, s.gateway.close(ctx))
 	if s.bus != nil {
 		faults = append(faults, s.bus.Close())
 	}

@@ -61,7 +61,7 @@ func (s *server) advice(api huma.API) {
 		if err := mayRead(ctx, in.Tenant); err != nil {
 			return nil, err
 		}
-		return view(ctx, s, func(v intake.View) (*adviceOut, error) {
+		return scan(ctx, s, func(v intake.View) (*adviceOut, error) {
 			own, err := sourcesOf(v, in.Tenant, in.Source)
 			if err != nil {
 				return nil, err

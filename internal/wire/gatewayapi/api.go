@@ -39,7 +39,11 @@ func init() {
 type server struct {
 	Options
 	cursors *cursors
+	scans   chan struct{} // readings of many records at once
 }
+
+// maxScans bounds the readings of many records at once: management leaves processors to ingest.
+const maxScans = 2
 
 // Open puts the routes into a door.
 func Open(door *wire.Door, o Options) {
@@ -50,7 +54,7 @@ func Open(door *wire.Door, o Options) {
 }
 
 func register(a huma.Adapter, o Options) huma.API {
-	s := &server{Options: o, cursors: newCursors()}
+	s := &server{Options: o, cursors: newCursors(), scans: make(chan struct{}, maxScans)}
 	strict := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	api := huma.NewAPI(huma.Config{
 		OpenAPI: &huma.OpenAPI{OpenAPI: "3.1.0", Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName)}}, Formats: map[string]huma.Format{"application/json": strict, "json": strict},
@@ -116,6 +120,14 @@ func (a *adapter) Handle(op *huma.Operation, h func(huma.Context)) {
 			a.door.Refuse(w, wire.Error(protocol.BadRequest, fault, 0))
 			return
 		}
+		if values := r.Header.Values(protocol.HeaderKey); len(values) > 0 {
+			key, fault := protocol.ParseIdempotencyKey(values) // bare or in quotes it is one key
+			if fault != nil {
+				a.door.Refuse(w, fault.Event())
+				return
+			}
+			r.Header.Set(protocol.HeaderKey, key)
+		}
 		w.Header().Set("Cache-Control", "no-store")
 		h(humago.NewContext(op, r.WithContext(context.WithValue(r.Context(), sessionKey{}, session)), w))
 	})
@@ -161,6 +173,17 @@ func handle[I, O any](s *server, api huma.API, op huma.Operation, f func(context
 	})
 	delete(op.Responses, "422") // the framework's own words: what is wrong with a request is a 400 here
 	delete(op.Responses, "500")
+}
+
+// scan is view for what reads many records: few of them run at once, others wait.
+func scan[T any](ctx context.Context, s *server, f func(intake.View) (T, error)) (out T, err error) {
+	select {
+	case s.scans <- struct{}{}:
+		defer func() { <-s.scans }()
+		return view(ctx, s, f)
+	case <-ctx.Done():
+		return out, ctx.Err()
+	}
 }
 
 // view reads from the books and returns what f makes of them.

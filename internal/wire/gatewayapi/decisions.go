@@ -65,7 +65,7 @@ func (s *server) decisions(api huma.API) {
 		if err != nil {
 			return nil, err
 		}
-		return view(ctx, s, func(v intake.View) (*decisionsOut, error) {
+		return scan(ctx, s, func(v intake.View) (*decisionsOut, error) {
 			if in.Tenant != "" {
 				if _, err := sourcesOf(v, in.Tenant, in.Source); err != nil {
 					return nil, err

@@ -71,7 +71,7 @@ func (s *server) listEvents(ctx context.Context, in *eventsIn) (*eventsOut, erro
 			return nil, err
 		}
 	}
-	return view(ctx, s, func(v intake.View) (*eventsOut, error) {
+	return scan(ctx, s, func(v intake.View) (*eventsOut, error) {
 		if in.Tenant != "" {
 			if _, err := sourcesOf(v, in.Tenant, in.Source); err != nil {
 				return nil, err

@@ -83,7 +83,7 @@ func (s *server) listRegistry(ctx context.Context, in *registryIn) (*registryOut
 	if err := mayRead(ctx, in.Tenant); err != nil {
 		return nil, err
 	}
-	return view(ctx, s, func(v intake.View) (*registryOut, error) {
+	return scan(ctx, s, func(v intake.View) (*registryOut, error) {
 		if _, err := sourcesOf(v, in.Tenant, in.Source); err != nil {
 			return nil, err
 		}

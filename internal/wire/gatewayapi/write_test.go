@@ -167,11 +167,12 @@ func TestG20ReplayedOnceForEachRequest(t *testing.T) {
 	h.die(id, "status 403")
 	h.want(h.ask(http.MethodPost, "/v1/deadletters/"+id+"/replay", token, ""), 400, "bad_request")
 	h.want(h.ask(http.MethodPost, "/v1/deadletters/"+id+"/replay", h.token("acme=r"), "", "Idempotency-Key", "1"), 403, "forbidden")
+	h.want(replay(""), 400, "bad_request")
 	if a := replay("1"); a.status != 200 || a.body["repeat"] != false || a.header.Get("Idempotency-Replayed") != "" {
 		t.Fatalf("%d %s", a.status, a.raw)
 	}
-	for range 2 {
-		if a := replay("1"); a.status != 200 || a.body["repeat"] != true || a.header.Get("Idempotency-Replayed") != "true" {
+	for _, key := range []string{"1", `"1"`} { // bare or in quotes it is one key
+		if a := replay(key); a.status != 200 || a.body["repeat"] != true || a.header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("%d %s", a.status, a.raw)
 		}
 	}
