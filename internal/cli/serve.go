@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -42,8 +43,11 @@ configuration is wrong, or the data folder is in use or of a newer version, 70 t
 			signal.Notify(reloads, syscall.SIGHUP)
 			defer signal.Stop(signals)
 			defer signal.Stop(reloads)
+			logger := telemetry.NewLogger(cmd.ErrOrStderr(), c.Log.Level, c.Log.Format)
+			log.SetFlags(0)
+			log.SetOutput(telemetry.Libraries(logger))
 			return serveExit(serve.Run(cmd.Context(), c, serve.Host{
-				Log:     telemetry.NewLogger(cmd.ErrOrStderr(), c.Log.Level, c.Log.Format),
+				Log:     logger,
 				Signals: signals,
 				Reloads: reloads,
 				Reload:  func() (config.Config, error) { return loadConfig(cmd, file, serve.CheckGateway) },

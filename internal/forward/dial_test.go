@@ -72,7 +72,7 @@ func TestRefusedHosts(t *testing.T) {
 	port := u.Port()
 	for _, host := range []string{
 		"127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0X7F.1", "0177.0.0.1", "017700000001", "127.0.0.1.", "127.0.0.01",
-		"[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "[::]", "0.0.0.0", "0", "169.254.169.254", "[fe80::1%25lo]", "localhost",
+		"[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "[::]", "0.0.0.0", "0", "169.254.169.254", "①②⑦.⓪.⓪.①", "[fe80::1%25lo]", "localhost",
 	} {
 		to := aim(t, "http://"+host+":"+port+"/", func(d *Destination) { d.Allow = nil }, nil)
 		if a := trying(t, to, "x"); a.verdict != final || a.reason != "address" || a.alive {

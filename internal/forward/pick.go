@@ -27,7 +27,7 @@ type doomed struct {
 
 // pick looks at the lanes whose moment has come.
 func (s *Service) pick(v intake.View, now int64, p *picked) error {
-	for len(p.flights) < maxBatch {
+	for len(p.flights)+len(p.dead) < maxBatch {
 		l := s.agenda.next(now)
 		if l == nil {
 			return nil
@@ -51,7 +51,7 @@ func (s *Service) look(v intake.View, now int64, l *lane, p *picked) error {
 		return nil
 	}
 	room := l.room(s.o.Pool - s.pooled - len(p.flights))
-	free := min(room, maxBatch-len(p.flights))
+	free := min(room, maxBatch-len(p.flights)-len(p.dead))
 	if free == 0 {
 		return nil
 	}

@@ -130,8 +130,16 @@ func (g *gatewayHouse) build(s *server, p *plan) (err error) {
 	}
 	s.metrics.Registry().MustRegister(&gatewayFigures{gateway: g, log: s.log})
 	s.door.Mount(ingest.Route, g.whileServing(s.door, g.ingest))
-	gatewayapi.Open(s.door, gatewayapi.Options{Books: g.intake, Log: s.log, Scan: l.Scan, Now: s.wall, Serving: g.serving.Load})
+	gatewayapi.Open(s.door, gatewayapi.Options{Books: g.intake, Log: s.log, Scan: l.Scan, Now: s.wall, Serving: g.serving.Load, Stuck: g.stuck})
 	return nil
+}
+
+// stuck tells of the sources whose events don't leave.
+func (g *gatewayHouse) stuck() (all []gatewayapi.Stuck) {
+	for _, s := range g.forward.Stuck() {
+		all = append(all, gatewayapi.Stuck{Tenant: s.Tenant, Source: s.Source, Held: s.Held, RestsUntil: s.Until})
+	}
+	return all
 }
 
 // whileServing answers like an address where there is nothing, as long as no gateway is configured.

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
+	"log"
 	"strings"
 	"testing"
 	"time"
@@ -58,5 +59,17 @@ func TestLoggerFormsAndLevels(t *testing.T) {
 	NewLogger(&out, "nonsense", "text").Info("seen")
 	if !strings.Contains(out.String(), "msg=seen") {
 		t.Fatalf("%q", out.String())
+	}
+}
+
+// What a destination wrote behind its answer is quoted by net/http; it gets into no log.
+func TestWhatLibrariesSay(t *testing.T) {
+	var out bytes.Buffer
+	w := Libraries(NewLogger(&out, "debug", "text"))
+	l := log.New(w, "", 0)
+	l.Printf("Unsolicited response received on idle HTTP channel starting with %q; err=%v", "card 4111", nil)
+	l.Print("something else")
+	if s := out.String(); strings.Contains(s, "4111") || !strings.Contains(s, "Unsolicited response") || !strings.Contains(s, "something else") {
+		t.Errorf("%s", s)
 	}
 }

@@ -66,7 +66,7 @@ func (s *server) advice(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			info := sourceInfo(&own[0], nil, v.Head().Policy.BlockWindowS)
+			info := sourceInfo(&own[0], nil, nil, v.Head().Policy.BlockWindowS)
 			part, err := spanOf(v, 0, math.MaxInt64, s.Scan*scanFactor)
 			if err != nil {
 				return nil, err

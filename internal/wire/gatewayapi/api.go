@@ -27,6 +27,15 @@ type Options struct {
 	Now   func() int64 // Unix ms
 	// Serving says whether there is a gateway; without one all addresses answer like none. nil: there is.
 	Serving func() bool
+	// Stuck tells which sources' events don't leave at the moment. nil: nobody knows of any.
+	Stuck func() []Stuck
+}
+
+// Stuck is a source with something to send that doesn't leave.
+type Stuck struct {
+	Tenant, Source string
+	Held           bool  // the configuration names no destination
+	RestsUntil     int64 // Unix ms: its destination is down and is given rest; 0: it isn't
 }
 
 func init() {

@@ -133,6 +133,24 @@ func TestLedgerAndSources(t *testing.T) {
 	}
 }
 
+// A source whose events don't leave says so, to who may see it.
+func TestSourcesThatAreStuck(t *testing.T) {
+	h := newHarness(t, func(o *Options) {
+		o.Stuck = func() []Stuck {
+			return []Stuck{{Tenant: "acme", Source: "gone", Held: true}, {Tenant: "acme", Source: "shop", RestsUntil: 7}, {Tenant: "b", Source: "shop", Held: true}}
+		}
+	})
+	for _, name := range []string{"fine", "gone", "shop"} {
+		h.source("acme", name, true)
+	}
+	h.source("b", "shop", true)
+	a := h.get("/v1/sources", h.token("acme=r"))
+	rows := a.list("sources")
+	if len(rows) != 3 || rows[0]["held"] != nil || rows[0]["restsUntil"] != nil || rows[1]["held"] != true || rows[2]["held"] != nil || rows[2]["restsUntil"] != 7.0 {
+		t.Errorf("%s", a.raw)
+	}
+}
+
 func TestReportIsTheContracts(t *testing.T) {
 	h := newHarness(t)
 	h.source("acme", "shop", false)

@@ -21,6 +21,8 @@ type SourceInfo struct {
 	Events      int64  `json:"events" doc:"Events ever, whatever their decision."`
 	Waiting     int64  `json:"waiting" doc:"Accepted events that their destination has not taken yet."`
 	Dead        int64  `json:"dead" doc:"Dead letters."`
+	Held        bool   `json:"held,omitempty" doc:"Events wait, and the configuration names no destination any more."`
+	RestsUntil  int64  `json:"restsUntil,omitempty" doc:"Unix ms: the destination is down and is given rest; the next try comes then."`
 }
 
 type sourcesOut struct {
@@ -46,9 +48,10 @@ func (s *server) sources(api huma.API) {
 				return nil, err
 			}
 			policy := v.Head().Policy
+			stuck := s.stuck()
 			for _, n := range all {
 				if sessionOf(ctx).CanReadTenant(n.Tenant) {
-					out.Body.Sources = append(out.Body.Sources, sourceInfo(&n, counts, policy.BlockWindowS))
+					out.Body.Sources = append(out.Body.Sources, sourceInfo(&n, counts, stuck, policy.BlockWindowS))
 				}
 			}
 			return out, nil
@@ -56,7 +59,14 @@ func (s *server) sources(api huma.API) {
 	})
 }
 
-func sourceInfo(n *intake.NamedSource, counts []intake.OutboxCount, window int64) SourceInfo {
+func (s *server) stuck() []Stuck {
+	if s.Stuck == nil {
+		return nil
+	}
+	return s.Stuck()
+}
+
+func sourceInfo(n *intake.NamedSource, counts []intake.OutboxCount, stuck []Stuck, window int64) SourceInfo {
 	i := SourceInfo{
 		Tenant: n.Tenant, Source: n.Name, WindowS: n.WindowS, Registry: "required", Scope: n.Scope.String(), LRUCapacity: n.LRUCapacity,
 		Forward: n.Forward, Events: n.Events,
@@ -70,6 +80,11 @@ func sourceInfo(n *intake.NamedSource, counts []intake.OutboxCount, window int64
 	for _, c := range counts {
 		if c.Tenant == n.Tenant && c.Source == n.Name {
 			i.Waiting, i.Dead = c.Waiting, c.Dead
+		}
+	}
+	for _, t := range stuck {
+		if t.Tenant == n.Tenant && t.Source == n.Name {
+			i.Held, i.RestsUntil = t.Held, t.RestsUntil
 		}
 	}
 	return i
