@@ -9,6 +9,11 @@ package api
 
 import _ "embed"
 
+// AsyncAPI is the room protocol over WebSocket as an AsyncAPI 3 document (YAML).
+//
+//go:embed asyncapi.yaml
+var AsyncAPI []byte
+
 // Rooms is the part of OpenAPI that is written by hand: rooms, sign-in, figures.
 //
 //go:embed rooms.yaml

@@ -72,6 +72,26 @@ func TestTheRunnerCanFailAtAGateway(t *testing.T) {
 	}
 }
 
+// TestFramesAreHeldAgainstTheirSchemas plants frames that no server of version 1 sends.
+func TestFramesAreHeldAgainstTheirSchemas(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"type":"pong","serverTime":5}`:     "",
+		`{"type":"pong","serverTime":"5"}`:   "serverTime",
+		`{"type":"pong"}`:                    "serverTime",
+		`{"type":"presence","room":"lobby"}`: "publishes no frame",
+		`{"type":"send","room":"lobby"}`:     "publishes no frame",
+		`[1]`:                                "publishes no frame",
+	} {
+		var f any
+		if err := decode([]byte(text), &f); err != nil {
+			t.Fatal(err)
+		}
+		if err := asPublished(f); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // TestFilesAreReadStrictly plants mistakes of writing: a misspelt field must not make a step mean less than it says.
 func TestFilesAreReadStrictly(t *testing.T) {
 	for _, text := range []string{`{"do":"expect","fraem":{}}`, `{"do":"expect"} {}`, `{"do":1}`} {

@@ -76,7 +76,7 @@ func (s *socket) read(ctx context.Context) (any, error) {
 	if err := decode(b, &f); err != nil {
 		return nil, fmt.Errorf("%s: %w", b, err)
 	}
-	return f, nil
+	return f, asPublished(f)
 }
 
 // quiet asks by a ping whether something came that no step expected: answers and rows that were due stand before the pong.
