@@ -1,4 +1,4 @@
-// Command mutate shows that the tests of the settlement and of its audit have teeth: it puts one fault at a time into
+// Command mutate shows that the tests of the settlement, of its audit and of the online rule have teeth: it puts one fault at a time into
 // the code and requires that a test named beforehand catches it. `make mutate` runs it, CI too.
 //
 // Sources are never touched: a fault is a file in a temporary folder that the compiler takes for the real one

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -24,11 +25,12 @@ type acked struct {
 	results map[idem.Key]idem.Result
 	seen    map[string]map[int64]string // what readers saw: room, seq, messageId
 	ids     map[string]bool
+	books   toldBooks
 	opened  bool // a first life came so far as to be of use
 }
 
 func newAcked() *acked {
-	return &acked{results: map[idem.Key]idem.Result{}, seen: map[string]map[int64]string{}, ids: map[string]bool{}}
+	return &acked{results: map[idem.Key]idem.Result{}, seen: map[string]map[int64]string{}, ids: map[string]bool{}, books: toldBooks{sends: map[int64]int64{}}}
 }
 
 func (a *acked) note(cmds []room.Command, out []room.Outcome) error {
@@ -114,7 +116,7 @@ func (a *acked) lost(t testing.TB, s *Store, life int) (lost int) {
 	if err != nil {
 		t.Fatalf("reading after the cut: %v", err)
 	}
-	return lost
+	return lost + a.lostBooks(t, s, life%10 == 0)
 }
 
 var crashRooms = []string{"a", "b", "c"}
@@ -154,8 +156,12 @@ func crashLoad(s *Store, a *acked, seed uint64, life int, stop <-chan struct{}) 
 	read := beside(func() error { return a.saw(s, crashRooms) })
 	purge := beside(func() error { // the journal by number, and never a result
 		_, err := s.Purge(context.Background(), store.Policy{JournalRows: 40}, storetest.Start)
+		if err == nil {
+			_, err = s.EraseBodies(context.Background(), "t", "s", 1<<60)
+		}
 		return err
 	})
+	load := newBookLoad(seed, uint64(life))
 	rng := rand.New(rand.NewPCG(seed, uint64(life)))
 	for n := 0; ; n++ {
 		select {
@@ -171,6 +177,9 @@ func crashLoad(s *Store, a *acked, seed uint64, life int, stop <-chan struct{}) 
 			return err
 		}
 		if err := a.note(b.Commands, out); err != nil {
+			return err
+		}
+		if err := errors.Join(load.enter(s), a.sawBooks(s)); err != nil {
 			return err
 		}
 		read()
@@ -226,7 +235,8 @@ func (c *cutter) MaybeError(op errorfs.Op) error {
 func (c *cutter) String() string { return "cutter" }
 
 func (a *acked) copy() *acked {
-	c := &acked{results: maps.Clone(a.results), ids: maps.Clone(a.ids), seen: map[string]map[int64]string{}, opened: a.opened}
+	c := &acked{results: maps.Clone(a.results), ids: maps.Clone(a.ids), seen: map[string]map[int64]string{}, opened: a.opened, books: a.books}
+	c.books.sends = maps.Clone(a.books.sends)
 	for name, rows := range a.seen {
 		c.seen[name] = maps.Clone(rows)
 	}

@@ -114,6 +114,9 @@ func failAt(t *testing.T, f *faults) error {
 		if _, err := s.Commit(t.Context(), faultBatch(1000)); err != nil {
 			t.Fatalf("at %d: commit after opening anew: %v", f.at, err)
 		}
+		if err := newBookLoad(1, 2).enter(s); err != nil {
+			t.Fatalf("at %d: enter after opening anew: %v", f.at, err)
+		}
 		if err := s.Close(); err != nil {
 			t.Fatalf("at %d: %v", f.at, err)
 		}
@@ -130,8 +133,12 @@ func seedStore(t *testing.T, fs vfs.FS) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	load := newBookLoad(1, 0)
 	for n := range 3 {
 		if _, err := s.Commit(t.Context(), faultBatch(-n-1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := load.enter(s); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.db.Flush(); err != nil {
@@ -171,7 +178,7 @@ func faultyLife(t *testing.T, fs vfs.FS, told *acked) (first error) {
 			t.Fatalf("served after %v", first)
 		}
 	}
-	ctx := context.Background()
+	ctx, load := context.Background(), newBookLoad(1, 1)
 	for n := range 12 {
 		b := faultBatch(n)
 		out, err := s.Commit(ctx, b)
@@ -181,8 +188,12 @@ func faultyLife(t *testing.T, fs vfs.FS, told *acked) (first error) {
 			}
 		}
 		note(told.saw(s, crashRooms))
+		note(load.enter(s))
+		note(told.sawBooks(s))
 		if n%4 == 3 {
 			_, err := s.Purge(ctx, store.Policy{JournalRows: 6}, storetest.Start)
+			note(err)
+			_, err = s.EraseBodies(ctx, "t", "s", 1<<60)
 			note(err)
 			if s.broken() == nil {
 				_ = s.db.Flush() // what it says of the disk shows in the next call

@@ -34,12 +34,20 @@ type Report struct {
 	Unreadable     int64 `json:"unreadable"`     // rows that can't be read
 	LostCommits    int64 `json:"lostCommits"`    // commits that were on disk by the head note, and are gone
 
+	Records      int64 `json:"records"`      // of the gateway's log
+	Keys         int64 `json:"keys"`         // of the gateway's sources
+	Deliveries   int64 `json:"deliveries"`   // in the outbox
+	BrokenChain  int64 `json:"brokenChain"`  // records that are missing, or don't hold the hash of the one before
+	WrongIndexes int64 `json:"wrongIndexes"` // rows that should be found by another one and aren't, or the other way round
+	WrongSums    int64 `json:"wrongSums"`    // sums of the gateway that aren't those of its rows
+
 	Faults []string `json:"faults,omitempty"` // the first of them in words
 }
 
 // OK says that nothing is wrong.
 func (r *Report) OK() bool {
-	return r.Holes+r.DoubleKeys+r.MissingResults+r.MissingRows+r.WrongResults+r.WrongHeads+r.WrongCounts+r.Unreadable+r.LostCommits == 0
+	return r.Holes+r.DoubleKeys+r.MissingResults+r.MissingRows+r.WrongResults+r.WrongHeads+r.WrongCounts+r.Unreadable+r.LostCommits+
+		r.BrokenChain+r.WrongIndexes+r.WrongSums == 0
 }
 
 func (r *Report) fault(count *int64, n int64, text string, args ...any) {
@@ -105,7 +113,7 @@ func (v *verifier) run() error {
 	if err := v.readSelf(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{v.readRooms, v.readJournals, v.readResults, v.readCounts} {
+	for _, step := range []func() error{v.readRooms, v.readJournals, v.readResults, v.readCounts, v.verifyBooks} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -4,5 +4,8 @@
 // It owns the checks and a plain model of what a store answers (model.go). A store brings a Place: somewhere that outlives
 // closing, so that the suite can open it again.
 //
-// Read next: suite.go (the list of checks), model.go, property.go.
+// The gateway's half is held against package memory, against a fold over its own records (booksfold.go), and against a settlement of the events in
+// them (bookssettle.go).
+//
+// Read next: suite.go and booksuite.go (the lists of checks), model.go, property.go and booksproperty.go.
 package storetest
