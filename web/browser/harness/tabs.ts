@@ -17,13 +17,14 @@ export class Tabs {
   readonly server: Server;
   readonly relay: Relay;
   readonly chromium: Chromium;
-  readonly #token: string;
+  /** Signs the actor in. */
+  readonly token: string;
 
   private constructor(server: Server, relay: Relay, chromium: Chromium, token: string) {
     this.server = server;
     this.relay = relay;
     this.chromium = chromium;
-    this.#token = token;
+    this.token = token;
   }
 
   static async start(): Promise<Tabs> {
@@ -44,7 +45,7 @@ export class Tabs {
   /** Opens the client of a tab that was loaded anew. */
   async openIn(page: Page): Promise<{ lost: boolean; created: boolean }> {
     await page.waitForFunction(() => window.tab);
-    return page.evaluate((token) => window.tab.open(token), this.#token);
+    return page.evaluate((token) => window.tab.open(token), this.token);
   }
 
   /** Which of the tabs drains the store; waits until one does. */

@@ -1,13 +1,27 @@
 /** A tab with a client, driven by tests. */
 
-import { type Client, type ClientEvent, open, openBrowserStore, type Row } from "../../sdk/src/index.ts";
+import {
+  type Client,
+  type ClientEvent,
+  open,
+  openBrowserStore,
+  type Row,
+  type StorageState,
+  storageState,
+} from "../../sdk/src/index.ts";
 
 /** What a test can ask of a tab. */
 export interface TabPage {
   /** Opens the client, connected through the page's own origin. */
-  open(token: string, options?: { key?: boolean }): Promise<{ lost: boolean; created: boolean }>;
+  open(token: string): Promise<{ lost: boolean; created: boolean }>;
   /** Says something, and answers its id once it is stored. */
   say(room: string, text: string): Promise<string>;
+  /** As say; answers the word of the error where it is refused. */
+  trySay(room: string, text: string): Promise<string>;
+  /** As open; answers the word of the error where it is refused. */
+  tryOpen(token: string): Promise<string>;
+  /** What the browser says of the storage, asked to keep it. */
+  storage(): Promise<StorageState>;
   /** What the store holds of a room, and of the outbox, as this tab sees them. */
   view(room: string): Promise<string[]>;
   rows(): Promise<Row[]>;
@@ -28,6 +42,8 @@ declare global {
 let client: Client;
 const events: ClientEvent[] = [];
 
+const word = (e: unknown): string => (e as { code?: string }).code ?? String(e);
+
 window.tab = {
   events,
   async open(token) {
@@ -42,6 +58,9 @@ window.tab = {
     await client.send(room, id, { text });
     return id;
   },
+  trySay: (room, text) => window.tab.say(room, text).then(() => "", word),
+  tryOpen: (token) => window.tab.open(token).then(() => "", word),
+  storage: () => storageState(true),
   view: async (room) => (await client.view(room, 0, 1000)).map((m) => m.clientMessageId),
   async rows() {
     const rows: Row[] = [];
