@@ -7,7 +7,7 @@ export default defineConfig({
     target: "es2022",
     minify: false,
     sourcemap: true,
-    rolldownOptions: { external: [/^@noble\//, "idb"] },
+    rolldownOptions: { external: [/^@noble\//] },
   },
   resolve: { conditions: ["source"] },
   ssr: { resolve: { conditions: ["source"] } },

@@ -31,7 +31,7 @@ async function bytesOf(names) {
       write: false,
       sourcemap: false,
       lib: { entry: { app: "app" }, formats: ["es"] },
-      rolldownOptions: { external: [/^@noble\//, "idb"], output: { minify: true } },
+      rolldownOptions: { external: [/^@noble\//], output: { minify: true } },
     },
   });
   const chunks = [built].flat().flatMap((b) => b.output.filter((o) => o.type === "chunk"));
