@@ -69,6 +69,8 @@ func (s *Service) judge(l *lane, f *flight) {
 			s.changed = true
 			s.o.Log.Info("forwarding: the destination works again", "tenant", l.tenant, "source", l.source)
 		}
+	case f.answer.verdict == untried:
+		l.until = max(l.until, s.wall+delayBase) // this machine lacks something: not again at once
 	case f.answer.verdict == retry && f.answer.reason != shutdown:
 		if l.failed(s.wall, f.row.Name.Key, f.probe, f.answer, s.o.Rand()) {
 			s.changed = true

@@ -21,7 +21,7 @@ const (
 	delivered verdict = iota + 1
 	final             // a dead letter at once
 	retry             // again by the delay law, until tries or time are used up
-	untried           // the request never left, as the forwarder ends
+	untried           // the request never left, and that by this machine's fault: it ends, or has no descriptors left
 )
 
 var verdictNames = [...]string{delivered: "delivered", final: "final", retry: "retry", untried: "untried"}
@@ -84,7 +84,7 @@ func unanswered(err error, w *way) answer {
 	if errors.Is(err, errAddress) {
 		return answer{verdict: final, reason: "address"}
 	}
-	if errors.Is(err, context.Canceled) && !w.left() {
+	if (errors.Is(err, context.Canceled) || ours(err)) && !w.left() {
 		return answer{verdict: untried}
 	}
 	return answer{verdict: retry, reason: networkReason(err), unreached: !w.reached}
@@ -93,7 +93,12 @@ func unanswered(err error, w *way) answer {
 var errnoReasons = map[syscall.Errno]string{
 	syscall.ECONNREFUSED: "connection refused", syscall.ECONNRESET: "connection reset", syscall.EPIPE: "connection reset",
 	syscall.EHOSTUNREACH: "unreachable", syscall.ENETUNREACH: "unreachable", syscall.ENETDOWN: "unreachable",
-	syscall.ETIMEDOUT: "timeout", syscall.EMFILE: "out of descriptors", syscall.ENFILE: "out of descriptors", syscall.EADDRNOTAVAIL: "out of ports",
+	syscall.ETIMEDOUT: "timeout",
+}
+
+// ours reports a fault of this machine, which is no try of any event.
+func ours(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EADDRNOTAVAIL)
 }
 
 func networkReason(err error) string {

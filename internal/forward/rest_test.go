@@ -15,7 +15,7 @@ import (
 func TestADestinationThatIsDown(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.source("acme", "shop", func(d *Destination) { d.MaxTries = 6 })
-		r.isDown(true)
+		r.isDown(errDown)
 		r.start()
 		const rows = 100
 		for i := range rows {
@@ -46,7 +46,7 @@ func TestADestinationThatIsDown(t *testing.T) {
 		if stuck := r.service.Stuck(); len(stuck) != 1 || stuck[0].Held || stuck[0].Rests < 12 {
 			t.Errorf("%+v", stuck)
 		}
-		r.isDown(false)
+		r.isDown(nil)
 		pass(time.Hour + time.Second)
 		if waiting, dead := r.outbox(); waiting+dead != 0 {
 			t.Errorf("%d waiting, %d dead after it came back", waiting, dead)

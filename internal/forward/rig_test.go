@@ -113,7 +113,7 @@ type rig struct {
 
 	mu     sync.Mutex
 	answer func(s sent, ctx context.Context) (*http.Response, error)
-	down   bool // no connection can be made
+	down   error // no connection can be made
 	seen   []sent
 	events int
 }
@@ -212,8 +212,8 @@ func (r *rig) trip(req *http.Request) (*http.Response, error) {
 	r.seen = append(r.seen, s)
 	answer, down := r.answer, r.down
 	r.mu.Unlock()
-	if down {
-		return nil, errDown
+	if down != nil {
+		return nil, down
 	}
 	httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
 	return answer(s, req.Context())
@@ -239,11 +239,11 @@ func always(code int) func(sent, context.Context) (*http.Response, error) {
 
 var errDown = errors.New("nobody listens")
 
-// isDown lets no connection be made, or lets them again.
-func (r *rig) isDown(is bool) {
+// isDown lets no connection be made, or with nil lets them again.
+func (r *rig) isDown(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.down = is
+	r.down = why
 }
 
 func status(code int, header ...string) *http.Response {

@@ -12,9 +12,11 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"net/netip"
+	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -225,6 +227,34 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	if a := trying(t, aim(t, "http://nowhere.example.com/", nil, n.resolver(t)), "x"); a.verdict != retry || a.reason != "name not resolved" {
 		t.Errorf("a name that leads nowhere: %+v", a)
 	}
+}
+
+// A machine out of descriptors or ports uses up nobody's tries.
+func TestThisMachinesFaultIsNoTry(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL} {
+		err := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", errno)}
+		if a := unanswered(err, &way{}); a.verdict != untried {
+			t.Errorf("%v: %+v", errno, a)
+		}
+	}
+	bubble(t, func(t *testing.T, r *rig) {
+		r.source("acme", "shop", func(d *Destination) { d.MaxTries = 1 })
+		r.start()
+		r.isDown(syscall.EMFILE)
+		o := r.event("a")
+		pass(time.Minute)
+		if n := len(r.sends()); n < 30 || n > 62 {
+			t.Errorf("%d requests in a minute", n)
+		}
+		if d := r.row(o.Number); d == nil || d.State != gateway.Waiting || d.Attempts != 0 {
+			t.Errorf("%+v", d)
+		}
+		r.isDown(nil)
+		pass(2 * time.Second)
+		if d := r.row(o.Number); d != nil {
+			t.Errorf("%+v", d)
+		}
+	})
 }
 
 // A try is one request: the transport doesn't send it again by itself after it may have arrived, though it has an Idempotency-Key.
