@@ -52,6 +52,25 @@ func TestRecordsReadBack(t *testing.T) {
 	}
 }
 
+func TestBriefIsTheRecords(t *testing.T) {
+	for _, r := range records() {
+		text := recordBytes(r)
+		b, err := gateway.ReadBrief(text)
+		e, isEvent := r.(*gateway.EventRecord)
+		if err != nil || b.Number != 42 || b.At != 1_700_000_000_123 || b.Event != isEvent {
+			t.Errorf("%T: %+v, %v", r, b, err)
+		}
+		if isEvent && (string(b.Tenant) != e.Tenant || string(b.Source) != e.Source || b.Decision != e.Decision) {
+			t.Errorf("%+v of %+v", b, e)
+		}
+		for n := range 20 {
+			if b, err := gateway.ReadBrief(text[:n]); err == nil {
+				t.Errorf("%T cut to %d bytes: %+v", r, n, b)
+			}
+		}
+	}
+}
+
 // TestNoFieldIsForgotten: changing any one field changes the bytes.
 func TestNoFieldIsForgotten(t *testing.T) {
 	for i, r := range records() {

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"hapax/internal/engine/intake"
+	"hapax/internal/gateway"
 	"hapax/internal/settle"
 )
 
@@ -84,9 +85,13 @@ func (s *server) advice(api huma.API) {
 func gaps(v intake.View, part span, in *adviceIn, strict bool) (events []judged, err error) {
 	seen := map[int64]*entry{} // the last event of each key that can be a predecessor, by number
 	last := map[string]int64{}
-	err = part.each(v, func(e *entry) {
-		if e.Tenant != in.Tenant || e.Source != in.Source || e.Decision.Rejected() {
-			return
+	err = part.each(v, func(b *gateway.Brief, record []byte) error {
+		if string(b.Tenant) != in.Tenant || string(b.Source) != in.Source || b.Decision.Rejected() {
+			return nil
+		}
+		e, err := eventOf(record)
+		if err != nil {
+			return err
 		}
 		// One of another scope or currency is no repeat by any window.
 		if p := seen[e.Predecessor]; p != nil && p.Currency == e.Currency && (!strict || p.Scope == e.Scope) {
@@ -95,6 +100,7 @@ func gaps(v intake.View, part span, in *adviceIn, strict bool) (events []judged,
 		}
 		delete(seen, last[e.Key])
 		seen[e.number], last[e.Key] = e, e.number
+		return nil
 	})
 	return events, err
 }

@@ -49,6 +49,7 @@ type server struct {
 	Options
 	cursors *cursors
 	scans   chan struct{} // readings of many records at once
+	tally   tally
 }
 
 // maxScans bounds the readings of many records at once: management leaves processors to ingest.
@@ -63,7 +64,7 @@ func Open(door *wire.Door, o Options) {
 }
 
 func register(a huma.Adapter, o Options) huma.API {
-	s := &server{Options: o, cursors: newCursors(), scans: make(chan struct{}, maxScans)}
+	s := newServer(o)
 	strict := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	api := huma.NewAPI(huma.Config{
 		OpenAPI: &huma.OpenAPI{OpenAPI: "3.1.0", Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName)}}, Formats: map[string]huma.Format{"application/json": strict, "json": strict},
@@ -80,6 +81,10 @@ func register(a huma.Adapter, o Options) huma.API {
 	s.deadLetters(api)
 	s.replays(api)
 	return api
+}
+
+func newServer(o Options) *server {
+	return &server{Options: o, cursors: newCursors(), scans: make(chan struct{}, maxScans)}
 }
 
 type (
@@ -138,7 +143,7 @@ func (a *adapter) Handle(op *huma.Operation, h func(huma.Context)) {
 			r.Header.Set(protocol.HeaderKey, key)
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		h(humago.NewContext(op, r.WithContext(context.WithValue(r.Context(), sessionKey{}, session)), w))
+		h(humago.NewContext(op, r.WithContext(withSession(r.Context(), session)), w))
 	})
 }
 
@@ -157,6 +162,10 @@ func queryFault(raw string) string {
 		}
 	}
 	return ""
+}
+
+func withSession(ctx context.Context, s *auth.Session) context.Context {
+	return context.WithValue(ctx, sessionKey{}, s)
 }
 
 func sessionOf(ctx context.Context) *auth.Session { return ctx.Value(sessionKey{}).(*auth.Session) }

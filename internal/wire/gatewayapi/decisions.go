@@ -20,9 +20,9 @@ const scanFactor = 20
 type decisionsIn struct {
 	Tenant string `query:"tenant" maxLength:"256" doc:"Absent: all that the token may see."`
 	Source string `query:"source" maxLength:"256" doc:"With tenant."`
-	From   int64  `query:"from" minimum:"0" doc:"Unix ms; absent: a day before to."`
-	To     int64  `query:"to" minimum:"0" doc:"Unix ms, not included; absent: now."`
-	Step   int64  `query:"step" minimum:"1000" maximum:"31536000000" doc:"Length of a bucket in ms; absent: a hundredth of the time. At most 1,000 buckets."`
+	From   int64  `query:"from" minimum:"0" maximum:"9007199254740991" doc:"Unix ms; absent: a day before to."`
+	To     int64  `query:"to" minimum:"0" maximum:"9007199254740991" doc:"Unix ms, not included; absent: now."`
+	Step   int64  `query:"step" minimum:"10000" maximum:"31536000000" doc:"Length of a bucket in ms, rounded up to 10,000; absent: a hundredth of the time. At most 1,000 buckets."`
 }
 
 // Bucket counts the decisions of a time.
@@ -38,11 +38,11 @@ type Bucket struct {
 
 // Decisions are counted over time.
 type Decisions struct {
-	From     int64    `json:"from"`
-	To       int64    `json:"to"`
+	From     int64    `json:"from" doc:"As asked for, rounded down to 10,000 ms."`
+	To       int64    `json:"to" doc:"Rounded up."`
 	Step     int64    `json:"step"`
-	Complete bool     `json:"complete" doc:"False where more was entered than one request reads: then only the latest of it is counted, from since on."`
-	Since    int64    `json:"since" doc:"Unix ms from which on the counts are whole."`
+	Complete bool     `json:"complete" doc:"False where more was entered than one request reads: ask again, or see since."`
+	Since    int64    `json:"since" doc:"Unix ms from which on the counts are whole, once complete."`
 	Buckets  []Bucket `json:"buckets" doc:"One for each step, in order."`
 }
 
@@ -71,7 +71,7 @@ func (s *server) decisions(api huma.API) {
 					return nil, err
 				}
 			}
-			err := s.count(ctx, v, in, d)
+			err := s.countDecisions(ctx, v, in, d)
 			return &decisionsOut{Body: *d}, err
 		})
 	})
@@ -88,8 +88,9 @@ func (s *server) emptyBuckets(in *decisionsIn) (*Decisions, error) {
 	if d.To <= d.From {
 		return nil, problem(codeBadRequest, "to lies not after from")
 	}
+	d.From, d.To, d.Step = down(d.From), up(d.To), up(d.Step)
 	if d.Step == 0 {
-		d.Step = max(1000, (d.To-d.From+99)/100)
+		d.Step = up((d.To - d.From + 99) / 100)
 	}
 	n := (d.To - d.From + d.Step - 1) / d.Step
 	if n > buckets {
@@ -102,8 +103,49 @@ func (s *server) emptyBuckets(in *decisionsIn) (*Decisions, error) {
 	return d, nil
 }
 
-// count fills the buckets.
-func (s *server) count(ctx context.Context, v intake.View, in *decisionsIn, d *Decisions) error {
+// countDecisions fills the buckets: from the running tally where that reaches back far enough, else from the log itself.
+func (s *server) countDecisions(ctx context.Context, v intake.View, in *decisionsIn, d *Decisions) error {
+	may := s.countable(ctx, in)
+	s.tally.mu.Lock()
+	defer s.tally.mu.Unlock()
+	whole, err := s.tally.update(v, s.Now(), s.Scan*scanFactor)
+	if err != nil {
+		return err
+	}
+	if d.From < s.tally.since && d.To < s.Now()-tallySpan/2 {
+		return s.countLog(v, d, may)
+	}
+	d.Since = max(d.From, s.tally.since)
+	d.Complete = whole && d.Since == d.From
+	for c, n := range s.tally.cells {
+		if c.at >= d.From && c.at < d.To && may(c.tenant, c.source) {
+			b := &d.Buckets[(c.at-d.From)/d.Step]
+			for _, decision := range decisionOrder {
+				*b.of(decision) += n[decision]
+			}
+		}
+	}
+	return nil
+}
+
+// countable tells which sources a request counts.
+func (s *server) countable(ctx context.Context, in *decisionsIn) func(tenant, source string) bool {
+	session, known := sessionOf(ctx), map[string]bool{}
+	return func(tenant, source string) bool {
+		if in.Tenant != "" && tenant != in.Tenant || in.Source != "" && source != in.Source {
+			return false
+		}
+		may, asked := known[tenant]
+		if !asked {
+			may = session.CanReadTenant(tenant)
+			known[tenant] = may
+		}
+		return may
+	}
+}
+
+// countLog reads the records of the time itself, the latest where they are more than one request reads.
+func (s *server) countLog(v intake.View, d *Decisions, may func(tenant, source string) bool) error {
 	part, err := spanOf(v, d.From, d.To, s.Scan*scanFactor)
 	if err != nil {
 		return err
@@ -114,36 +156,27 @@ func (s *server) count(ctx context.Context, v intake.View, in *decisionsIn, d *D
 			return err
 		}
 	}
-	session := sessionOf(ctx)
-	mine := map[string]bool{}
-	return part.each(v, func(e *entry) {
-		if in.Tenant != "" && e.Tenant != in.Tenant || in.Source != "" && e.Source != in.Source || e.at < d.From || e.at >= d.To {
-			return
+	return part.each(v, func(b *gateway.Brief, _ []byte) error {
+		if b.At >= d.From && b.At < d.To && may(string(b.Tenant), string(b.Source)) {
+			*d.Buckets[(b.At-d.From)/d.Step].of(b.Decision)++
 		}
-		may, known := mine[e.Tenant]
-		if !known {
-			may = session.CanReadTenant(e.Tenant)
-			mine[e.Tenant] = may
-		}
-		if may {
-			d.Buckets[(e.at-d.From)/d.Step].add(e.Decision)
-		}
+		return nil
 	})
 }
 
-func (b *Bucket) add(d gateway.Decision) {
+// of is the count of a decision.
+func (b *Bucket) of(d gateway.Decision) *int64 {
 	switch d {
 	case gateway.Accept:
-		b.Accept++
+		return &b.Accept
 	case gateway.DuplicateDone:
-		b.DuplicateDone++
+		return &b.DuplicateDone
 	case gateway.DuplicatePending:
-		b.DuplicatePending++
+		return &b.DuplicatePending
 	case gateway.Mismatch:
-		b.Mismatch++
+		return &b.Mismatch
 	case gateway.BadAmount:
-		b.BadAmount++
-	case gateway.UnknownKey:
-		b.UnknownKey++
+		return &b.BadAmount
 	}
+	return &b.UnknownKey
 }

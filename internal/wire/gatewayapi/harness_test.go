@@ -133,6 +133,19 @@ func (h *harness) token(grants ...string) string {
 	return token
 }
 
+func (h *harness) session(grants ...string) *auth.Session {
+	h.t.Helper()
+	tokens, err := auth.New(h.t.Context(), h.key.Options())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	s, err := tokens.Verify(h.t.Context(), h.token(grants...))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}
+
 type answer struct {
 	status int
 	header http.Header

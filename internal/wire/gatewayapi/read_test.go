@@ -83,7 +83,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 	for _, path := range []string{
 		"/v1/events?limit=0", "/v1/events?limit=201", "/v1/events?limit=x", "/v1/events?decision=maybe", "/v1/events?tenants=acme", "/v1/events?tenant=acme&tenant=b",
 		"/v1/events?source=shop", "/v1/events?tenant=acme&key=k", "/v1/events?after=x", "/v1/events?%zz", "/v1/deadletters?source=shop", "/v1/report", "/v1/report?currency=usd",
-		"/v1/report?currency=US", "/v1/decisions?step=1", "/v1/decisions?from=5&to=4", "/v1/decisions?from=1&to=100000000000&step=1000", "/v1/decisions?source=shop",
+		"/v1/report?currency=US", "/v1/decisions?step=1", "/v1/decisions?to=9223372036854775807", "/v1/decisions?from=5&to=4", "/v1/decisions?from=1&to=100000000000&step=1000", "/v1/decisions?source=shop",
 	} {
 		h.want(h.get(path, all), 400, "bad_request")
 	}

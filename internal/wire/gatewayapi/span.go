@@ -49,12 +49,12 @@ func atOf(v intake.View, number int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	e, err := gateway.ReadRecord(text)
-	return e.At, err
+	b, err := gateway.ReadBrief(text)
+	return b.At, err
 }
 
-// each calls f with the events of a span, in the order of the log.
-func (s span) each(v intake.View, f func(*entry)) error {
+// each calls f with the events of a span, in the order of the log, and with the bytes of their records.
+func (s span) each(v intake.View, f func(b *gateway.Brief, record []byte) error) error {
 	if s.after >= s.last {
 		return nil
 	}
@@ -62,14 +62,16 @@ func (s span) each(v intake.View, f func(*entry)) error {
 		if err != nil {
 			return err
 		}
-		read, err := gateway.ReadRecord(text)
+		b, err := gateway.ReadBrief(text)
 		if err != nil {
 			return err
 		}
-		if rec, is := read.Record.(*gateway.EventRecord); is {
-			f(&entry{number: read.Number, at: read.At, EventRecord: rec})
+		if b.Event {
+			if err := f(&b, text); err != nil {
+				return err
+			}
 		}
-		if read.Number >= s.last {
+		if b.Number >= s.last {
 			return nil
 		}
 	}
