@@ -20,7 +20,15 @@ import (
 )
 
 // figure is one measurement.
-type figure struct{ perSecond, p50, p99 float64 } // times in ms
+type figure struct {
+	perSecond, p50, p99 float64       // times in ms
+	all                 int64         // deliveries answered, those before and after the measurement too
+	cpu                 time.Duration // of all processes, generator and PostgreSQL included, for one of them
+}
+
+func (f figure) String() string {
+	return fmt.Sprintf("%6.0f/s p50 %4.1f ms p99 %5.1f ms, %4d µs of processor each", f.perSecond, f.p50, f.p99, f.cpu.Microseconds())
+}
 
 // connection sends deliveries one after the other on one connection. It does as little as it can, so that the server is measured and not it: it writes
 // a request in one call, and of an answer reads what it must to know that it is the one expected.
@@ -62,12 +70,16 @@ func (b *bench) load(ctx context.Context, address string, run int) (figure, erro
 	if err := group.Wait(); err != nil {
 		return figure{}, err
 	}
-	took, count := hdrhistogram.New(1, 60_000_000, 2), int64(0)
+	took, count, sent := hdrhistogram.New(1, 60_000_000, 2), int64(0), int64(0)
 	for _, c := range all {
 		took.Merge(c.took)
 		count += c.count
+		sent += int64(c.sent)
 	}
-	return figure{float64(count) / b.measure.Seconds(), float64(took.ValueAtQuantile(50)) / 1000, float64(took.ValueAtQuantile(99)) / 1000}, nil
+	return figure{
+		perSecond: float64(count) / b.measure.Seconds(), all: sent,
+		p50: float64(took.ValueAtQuantile(50)) / 1000, p99: float64(took.ValueAtQuantile(99)) / 1000,
+	}, nil
 }
 
 func (c *connection) press(ctx context.Context, from, until time.Time) error {

@@ -52,9 +52,11 @@ type bench struct {
 	dir, profile                     string
 	naive                            bool
 
-	work string
-	ours *target
-	them *target
+	work   string
+	ours   *target
+	them   *target
+	intake *intake.Intake
+	pg     *postgres // nil: the naive way isn't measured
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -67,6 +69,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeBooks()) }()
+	b.intake = books
 	if b.ours, err = b.start(books); err != nil {
 		return err
 	}
@@ -108,14 +111,17 @@ func (b *bench) pairs(ctx context.Context) error {
 		}
 		f := figures[b.ours]
 		rates, p99 = append(rates, f.perSecond), append(p99, f.p99)
-		fmt.Printf("  ingest %6.0f/s p50 %5.1f ms p99 %5.1f ms", f.perSecond, f.p50, f.p99)
+		fmt.Printf("  ingest %s", f)
 		if b.naive {
 			n := figures[b.them]
 			ratios = append(ratios, f.perSecond/n.perSecond)
-			fmt.Printf("   a row a transaction %6.0f/s p50 %5.1f ms p99 %5.1f ms   ratio %.1f", n.perSecond, n.p50, n.p99, f.perSecond/n.perSecond)
+			fmt.Printf("   a row a transaction %s   ratio %.1f", n, f.perSecond/n.perSecond)
 		}
 		fmt.Printf("   sync %.2f ms, load average %s\n", syncTime(b.work), loadAverage())
 	}
+	st := b.intake.Stats()
+	commits := float64(st.CommitSeconds.Count())
+	fmt.Printf("commits of %.1f events in %.2f ms, by the mean\n", st.GroupSize.Sum/commits, st.CommitSeconds.Sum/commits*1000)
 	fmt.Printf("median: ingest %.0f events a second, p99 %.1f ms", median(rates), median(p99))
 	if b.naive {
 		fmt.Printf(", %.1f times the naive way", median(ratios))
@@ -202,7 +208,11 @@ func (b *bench) press(ctx context.Context, t *target, run int) (f figure, err er
 		}
 		defer pprof.StopCPUProfile()
 	}
-	return b.load(ctx, t.address, run)
+	before := b.cpuTime()
+	if f, err = b.load(ctx, t.address, run); err == nil {
+		f.cpu = (b.cpuTime() - before) / time.Duration(max(1, f.all))
+	}
+	return f, err
 }
 
 // syncTime is how long a small append and its sync take, the median of some, in ms.

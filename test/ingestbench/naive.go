@@ -31,6 +31,7 @@ func (b *bench) startNaive(ctx context.Context) (*naive, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	b.pg = pg
 	c, err := pgxpool.ParseConfig(pg.url)
 	if err != nil {
 		return nil, nil, errors.Join(err, pg.stop())

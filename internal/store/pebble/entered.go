@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 
 	lsm "github.com/cockroachdb/pebble/v2"
 
@@ -64,13 +65,16 @@ func (w *writer) logRows() {
 	for i, record := range e.log {
 		w.set(numbered(tableLog, first+int64(i)), record)
 	}
+	// One table after the other, each in the order of its keys: the memtable finds a row's place from that of the row before.
 	for i := range e.events {
-		ev := &e.events[i]
-		w.set(idKey(ev.id), appendCount(nil, ev.number))
-		if ev.body != nil {
+		if ev := &e.events[i]; ev.body != nil {
 			w.value = appendBody(w.value[:0], ev.body)
 			w.set(bodyKey(ev.name.Tenant, ev.name.Source, e.now, ev.number), w.value)
 		}
+	}
+	slices.SortFunc(e.events, func(a, b event) int { return strings.Compare(a.id, b.id) })
+	for i := range e.events {
+		w.set(idKey(e.events[i].id), appendCount(nil, e.events[i].number))
 	}
 }
 

@@ -80,18 +80,25 @@ func (p *Problem) Write(w http.ResponseWriter) (status int) {
 		// Which way of signing the source asks for is told to nobody who can't.
 		w.Header().Set("WWW-Authenticate", `Signature realm="hapax"`)
 	}
-	return write(w, doc.Status, protocol.MediaProblem, doc)
+	return write(w, doc.Status, typeProblem, doc)
 }
 
-func write(w http.ResponseWriter, status int, contentType string, body any) int {
+// Header values that all answers share. Nobody changes a header's values in place.
+var (
+	typeJSON    = []string{protocol.MediaJSON}
+	typeProblem = []string{protocol.MediaProblem}
+	noStore     = []string{"no-store"}
+)
+
+func write(w http.ResponseWriter, status int, contentType []string, body any) int {
 	text, err := json.Marshal(body)
 	if err != nil {
 		panic("ingest: an answer: " + err.Error()) // it can't be: all its fields are text and numbers
 	}
 	h := w.Header()
-	h.Set("Content-Type", contentType)
+	h["Content-Type"] = contentType
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	h.Set("Cache-Control", "no-store")
+	h["Cache-Control"] = noStore
 	w.WriteHeader(status)
 	// A sender that has gone reads nothing; it sends again with the same key.
 	_, _ = w.Write(text)
@@ -131,14 +138,14 @@ func (d *delivery) answer(results []result, batch bool) {
 		}
 		bodies[i] = body
 	}
-	d.status = write(d.w, http.StatusOK, protocol.MediaJSON, bodies)
+	d.status = write(d.w, http.StatusOK, typeJSON, bodies)
 }
 
 func (d *delivery) single(status int, body any) {
-	contentType := protocol.MediaJSON
+	contentType := typeJSON
 	switch b := body.(type) {
 	case *Document:
-		contentType = protocol.MediaProblem
+		contentType = typeProblem
 		if b.RetryAfterMs > 0 {
 			d.w.Header().Set("Retry-After", protocol.RetryAfter(b.RetryAfterMs))
 		}

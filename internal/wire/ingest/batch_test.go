@@ -20,7 +20,7 @@ type counting struct {
 	calls  atomic.Int64
 	fail   error
 	called chan struct{} // gets a value with each call, where not nil
-	hold   chan struct{} // a call waits until it is closed, where not nil
+	hold   chan struct{} // a call waits until it is closed or its context ends, where not nil
 }
 
 func (c *counting) Enter(ctx context.Context, commands ...gateway.Command) ([]gateway.Outcome, error) {
@@ -29,7 +29,11 @@ func (c *counting) Enter(ctx context.Context, commands ...gateway.Command) ([]ga
 		c.called <- struct{}{}
 	}
 	if c.hold != nil {
-		<-c.hold
+		select {
+		case <-c.hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	if c.fail != nil {
 		return nil, c.fail

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -121,8 +120,7 @@ func (d *delivery) judge(items []item, batch bool) {
 			commands = append(commands, r.event)
 		}
 	}
-	ctx, cancel := context.WithTimeout(d.r.Context(), d.s.Wait)
-	defer cancel()
+	ctx := d.s.patience.context()
 	outcomes, err := d.s.Books.Enter(ctx, commands...)
 	if err != nil {
 		d.refuse(d.unstored(err))

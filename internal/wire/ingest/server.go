@@ -28,7 +28,7 @@ type Options struct {
 	Blocked func() bool
 	Now     func() time.Time // default: time.Now
 
-	Wait       time.Duration // who waits longer for a commit is told unavailable; the commit goes on
+	Wait       time.Duration // who waits longer for a commit, by up to a quarter, is told unavailable; the commit goes on
 	RetryAfter time.Duration // told with unavailable and unproved; spread between once and twice this
 	Requests   int           // in work at once; each holds a goroutine and a body
 	// What those are held to who name no source: the defaults of the sources, so that nobody can tell the two apart.
@@ -43,6 +43,7 @@ type Server struct {
 	sources  atomic.Pointer[map[sourceName]served]
 	nobody   served // stands for sources that aren't there
 	slots    chan struct{}
+	patience patience
 	draining atomic.Int64 // ms over which senders are told to come back, once the server goes down
 	tell     rate.Sometimes
 }
@@ -88,7 +89,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ingest: Options: %w", err)
 	}
-	s := &Server{Options: o, nobody: serve(nobody), slots: make(chan struct{}, o.Requests), tell: rate.Sometimes{First: 10, Interval: time.Second}}
+	s := &Server{Options: o, nobody: serve(nobody), slots: make(chan struct{}, o.Requests), patience: patience{wait: o.Wait}, tell: rate.Sometimes{First: 10, Interval: time.Second}}
 	s.Set(nil)
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hapax/internal/engine/intake"
@@ -159,6 +160,19 @@ func TestTheBooksCantAnswer(t *testing.T) {
 	if r := g.post(`{"id":"a","amount":"1"}`); r.status != 503 || r.Code != ingest.Unavailable {
 		t.Errorf("a source that isn't in the books: %d %s", r.status, r.text)
 	}
+}
+
+func TestNobodyWaitsForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := openOn(t, func(b intake.Books) intake.Books { return &counting{Books: b, hold: make(chan struct{})} }, plain())
+		for range 4 { // the later ones share what the first waits by
+			start := time.Now()
+			r := g.post(`{"id":"a","amount":"1"}`)
+			if took := time.Since(start); r.status != 503 || r.Code != ingest.Unavailable || took < 5*time.Second || took > 25*time.Second/4 {
+				t.Errorf("%d %s after %v", r.status, r.text, took)
+			}
+		}
+	})
 }
 
 func TestRequestsInWorkAreBounded(t *testing.T) {
