@@ -24,6 +24,8 @@ export interface Ask {
   readonly method?: "GET" | "POST";
   readonly token?: string;
   readonly body?: unknown;
+  /** Names what is asked for once, so that a repeat of the request does nothing more. */
+  readonly once?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -32,6 +34,7 @@ export async function ask<T>(path: string, how: Ask = {}): Promise<T> {
   if (cut.peek()) throw new Unreachable("the network is cut, by the switch on this page");
   const headers = new Headers({ Accept: "application/json" });
   if (how.token !== undefined) headers.set("Authorization", `Bearer ${how.token}`);
+  if (how.once !== undefined) headers.set("Idempotency-Key", how.once);
   if (how.body !== undefined) headers.set("Content-Type", "application/json");
   let response: Response;
   try {

@@ -15,7 +15,7 @@ import {
 import { batch, signal } from "@preact/signals";
 import { gather } from "./clock.ts";
 import { breakable } from "./faults.ts";
-import { actor, token } from "./sign-in.ts";
+import { actor, token, tokenRefused } from "./sign-in.ts";
 import { nextStoreName, storeName } from "./store-name.ts";
 
 /** What the page can work with. */
@@ -119,6 +119,7 @@ function take(client: Client, e: ClientEvent): void {
   switch (e.type) {
     case "connection":
       connection.value = standing(e);
+      renewToken(client, e.state);
       break;
     case "drains":
       drains.value = e.here;
@@ -130,6 +131,16 @@ function take(client: Client, e: ClientEvent): void {
   }
   if (e.type !== "connection" && e.type !== "room") recount(client);
   for (const f of listeners) f(e);
+}
+
+let renewed = false;
+
+/** A server with other keys takes none of the old ones' tokens: one is asked for anew, once until it led to a connection. */
+function renewToken(client: Client, state: Connection["state"]): void {
+  if (state === "online") renewed = false;
+  if (state !== "auth_required" || renewed || !tokenRefused()) return;
+  renewed = true;
+  client.newToken();
 }
 
 /** Tells the reader of something that went wrong. */

@@ -39,6 +39,12 @@ export async function token(): Promise<string> {
   return issued.token;
 }
 
+/** Says that the token given last isn't taken any more, and whether there is a way to another. */
+export function tokenRefused(): boolean {
+  issued = undefined;
+  return identity.peek()?.way === "name";
+}
+
 /** Signs in by a name. Rejects where the server doesn't, or doesn't like the name. */
 export async function signInByName(name: string): Promise<void> {
   issued = await ask<Issued>("/v1/dev/session", { method: "POST", body: { name } });

@@ -51,8 +51,10 @@ export function lasted(ms: number): string {
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const clockSeconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const short = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const day = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
 export const timeOfDay = (ms: number) => clock.format(ms);
 export const preciseTime = (ms: number) => clockSeconds.format(ms);
+export const shortDay = (ms: number) => short.format(ms);
 export const dayOf = (ms: number) => day.format(ms);

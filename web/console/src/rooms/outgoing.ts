@@ -34,6 +34,8 @@ export class Outgoing {
     } catch (e) {
       if (e instanceof ClientError && refusals.has(e.code)) release(client, id);
       else this.#doubtful = { id, text };
+      // A store that failed stays shut until it is asked for again: the next try finds it open, if it can be.
+      if (e instanceof ClientError && e.code === "broken") client.connect();
       throw e;
     }
   }

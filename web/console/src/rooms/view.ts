@@ -229,8 +229,12 @@ export class RoomView {
   async #readTail(heard: Line[]): Promise<void> {
     if (!this.#tail) return;
     this.#tail = false;
-    const rows = await this.#client.view(this.room, 0, tailRows);
-    if (this.#replaced === -1) this.#epoch = rows.at(-1)?.epoch ?? "";
+    let rows = await this.#client.view(this.room, 0, tailRows);
+    if (this.#replaced === -1) {
+      // Rows that a cursor covers have come since the room was looked for: they fill the view at the next look, and are no news.
+      rows = rows.filter((r) => r.position === 0);
+      this.#epoch = rows.at(-1)?.epoch ?? "";
+    }
     heard.push(...this.#take(rows));
   }
 
