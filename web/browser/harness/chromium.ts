@@ -24,6 +24,8 @@ const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export class Chromium {
   readonly context: BrowserContext;
+  /** The browser's program. */
+  readonly program = executablePath;
   readonly #profile: string;
   /** What pages said on their console, and errors that nobody caught. */
   readonly said: string[] = [];

@@ -24,11 +24,15 @@ export class Console {
   }
 
   /** Opens the page behind a wire of its own, and so with a storage of its own. `before` gets the tab before the page does. */
-  static async open(chromium: Chromium, server: Server, before?: (page: Page) => Promise<unknown>): Promise<Console> {
+  static async open(
+    chromium: Chromium,
+    server: Server,
+    before?: (page: Page, url: string) => Promise<unknown>,
+  ): Promise<Console> {
     const relay = new Relay(() => server.address);
     await relay.listen();
     const page = await chromium.context.newPage();
-    await before?.(page);
+    await before?.(page, relay.url);
     await page.goto(relay.url);
     return new Console(page, relay);
   }
@@ -81,9 +85,17 @@ export class Console {
     return this.page.locator("#composer");
   }
 
-  /** Ends a wait for the next try. */
-  async tryNow(): Promise<void> {
-    await this.page.getByRole("button", { name: "Try now" }).click();
+  /** Ends waits for the next try until the page is online. */
+  async online(): Promise<void> {
+    await this.page.waitForFunction(
+      () => {
+        if (document.querySelector(".connection.online")) return true;
+        document.querySelector<HTMLButtonElement>(".connection button")?.click();
+        return false;
+      },
+      undefined,
+      { polling: 200 },
+    );
   }
 
   /** What is drawn of the open room, from above. */

@@ -25,7 +25,7 @@ export class Relay {
   pass: (frame: Frame) => boolean | Promise<boolean> = () => true;
   /** What goes on in a frame's place. */
   rewrite: ((frame: Frame) => unknown) | undefined;
-  readonly #target: () => string;
+  #target: () => string;
   readonly #pages = new Map<string, { type: string; body: string }>();
   readonly #http = createServer((req, res) => this.#serve(req, res));
   readonly #sockets = new WebSocketServer({ noServer: true, handleProtocols: (p) => [...p][0] ?? false });
@@ -59,6 +59,11 @@ export class Relay {
   /** Serves a text of a type under a path; all other paths are the server's. */
   serve(path: string, type: string, body: string): void {
     this.#pages.set(path, { type, body });
+  }
+
+  /** Leads new connections to another server. */
+  turnTo(target: () => string): void {
+    this.#target = target;
   }
 
   /** Cuts every socket, and refuses new ones until `mend`. */

@@ -56,7 +56,7 @@ it("R24: ack and row are lost, the row comes in a delta", async () => {
   page.relay.cut();
   await page.connection("Offline");
   page.relay.mend();
-  await page.tryNow();
+  await page.online();
   await once("delta", "delta", "one", 2);
   expect(page.relay.of("server", "delta")).toHaveLength(1);
 });
@@ -75,7 +75,7 @@ it("R24: ack and row are lost, the row comes in a snapshot", async () => {
   // The cursor's row, the first, ages out with those behind it.
   while ((await server.history("snapshot", "snapshot"))[0]!.seq === 1) await new Promise((r) => setTimeout(r, 100));
   page.relay.mend();
-  await page.tryNow();
+  await page.online();
   await once("snapshot", "snapshot", "one", 20);
   expect(page.relay.of("server", "snapshot")).toHaveLength(2);
 });
@@ -89,7 +89,7 @@ it("R24: the ack is lost and the row never comes: sent again, it is answered wit
   page.relay.cut();
   await page.connection("Offline");
   page.relay.mend();
-  await page.tryNow();
+  await page.online();
   const seen = await page.settled(1);
   expect(seen).toEqual([{ seq: 1, text: "one", state: "sent" }]);
   expect(await server.history("never", "reader")).toHaveLength(1);
@@ -104,9 +104,8 @@ it("R15: three reconnects with nothing new bring nothing", async () => {
     page.relay.cut();
     await page.connection("Offline");
     page.relay.mend();
-    await page.tryNow();
+    await page.online();
     await page.relay.until(() => page.relay.of("server", "delta").length === i);
-    await page.connection("Online");
   }
   expect(page.relay.of("server", "delta").map((f) => f.data.messages)).toEqual([[], [], []]);
   expect(await page.seen()).toEqual(before);
@@ -124,7 +123,7 @@ it("R16: frames of unknown types move nothing", async () => {
   page.relay.cut();
   await page.connection("Offline");
   page.relay.mend();
-  await page.tryNow();
+  await page.online();
   await page.relay.until(() => page.relay.of("server", "delta").length === 1);
   const last = page.relay.of("browser", "subscribe").at(-1)!.data;
   expect(last.cursor).toMatchObject({ after: 2 });

@@ -39,7 +39,7 @@ it("ten messages said offline go out in order, once, when the network is back", 
   expect(new Set(waiting.map((l) => l.state))).toEqual(new Set(["queued"]));
   await page.page.getByText(/next try in \d+ s/).waitFor();
   await page.page.getByRole("switch", { name: "Cut network" }).click();
-  await page.tryNow();
+  await page.online();
   expect(texts(await page.settled(10))).toEqual(ten);
   expect(texts(await server.history("away", "away"))).toEqual(ten);
   expect([...page.relay.sends().values()]).toEqual(ten.map(() => 1));
@@ -55,7 +55,7 @@ it("a message cancelled offline is gone; one that was sent can't be", async () =
   await page.page.getByRole("button", { name: "Cancel: drop" }).click();
   await page.waiting(1);
   page.relay.mend();
-  await page.tryNow();
+  await page.online();
   expect(texts(await page.settled(1))).toEqual(["keep"]);
   expect(texts(await server.history("cancel", "cancel"))).toEqual(["keep"]);
 });
@@ -68,7 +68,7 @@ it("a server killed and started again has each message once", async () => {
   await page.connection("Offline");
   for (const text of ["during", "still"]) await page.say(text);
   await server.start();
-  await page.tryNow();
+  await page.online();
   expect(texts(await page.settled(3))).toEqual(["before", "during", "still"]);
   expect(texts(await server.history("killed", "killed"))).toEqual(["before", "during", "still"]);
 });
@@ -99,7 +99,7 @@ it("a page reloaded offline still holds what waits, and says it", async () => {
   await page.waiting(10);
   expect(texts(await page.seen())).toEqual(ten);
   page.relay.mend();
-  await page.tryNow();
+  await page.online();
   await page.settled(10);
   expect(texts(await server.history("held", "held"))).toEqual(ten);
 });
@@ -127,7 +127,7 @@ it.each([
   }, shift);
   await page.say("after");
   page.relay.mend();
-  await page.tryNow();
+  await page.online();
   expect(texts(await page.settled(3))).toEqual(["before", "offline", "after"]);
   expect(texts(await server.history(room, room))).toEqual(["before", "offline", "after"]);
   expect([...page.relay.sends().values()]).toEqual([1, 1, 1]);
