@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log"
@@ -152,6 +153,39 @@ func TestAnEndlessAnswer(t *testing.T) {
 	}
 }
 
+// HTTP/2 where the destination speaks it: requests side by side on one connection, an endless answer bounded there too.
+func TestHTTP2(t *testing.T) {
+	chunk := bytes.Repeat([]byte("x"), 1<<20)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); r.ProtoMajor != 2 || string(body) != "x" || r.Header.Get("Idempotency-Key") != "ev_1" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		if r.URL.Path == "/endless" {
+			for {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		}
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	for _, path := range []string{"/", "/endless"} {
+		to := aim(t, server.URL+path, nil, nil)
+		to.trips.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+		answers := make(chan answer, 20)
+		for range cap(answers) {
+			go func() { answers <- trying(t, to, "x") }()
+		}
+		for range cap(answers) {
+			if a := <-answers; a.verdict != delivered {
+				t.Errorf("%s: %+v", path, a)
+			}
+		}
+	}
+}
+
 // A body that never ends its drip doesn't hold the slot: the status is known.
 func TestADrippingAnswer(t *testing.T) {
 	url := rawServer(t, func(c net.Conn) {
@@ -178,16 +212,16 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	}
 	_ = closed.Close()
 	request := func(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }
-	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
-	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
-	tls.StartTLS()
-	defer tls.Close()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
 	for _, c := range []struct {
 		name, url, reason string
 		unreached         bool
 	}{
 		{"nobody listens", "http://" + closed.Addr().String(), "connection refused", true},
-		{"an authority that nobody knows", tls.URL, "tls", true},
+		{"an authority that nobody knows", secure.URL, "tls", true},
 		{"closed at once", rawServer(t, func(net.Conn) {}), "", false},
 		{"reset", rawServer(t, func(c net.Conn) {
 			request(c)
