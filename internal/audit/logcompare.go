@@ -10,10 +10,22 @@ func (p *prover) compareShare() error {
 		}
 	}
 	f := &p.fold
-	for key := range f.keys.total {
-		if k := f.keys.at(key); k.has(isRegistered) {
+	return p.eachKey(func(_ uint32, k *logKey) {
+		if k.has(isRegistered) {
 			f.sources[k.source].capacity = max(f.sources[k.source].capacity, k.capacity)
 		}
+	})
+}
+
+// eachKey goes over the keys of the pass. It takes a hundredth of a record's work for each, and pauses accordingly.
+func (p *prover) eachKey(f func(key uint32, k *logKey)) error {
+	for key := range p.fold.keys.total {
+		if key%(100*PaceRecords) == 0 {
+			if err := p.pause(); err != nil {
+				return err
+			}
+		}
+		f(key, p.fold.keys.at(key))
 	}
 	return nil
 }
@@ -47,17 +59,15 @@ func (p *prover) compareKeys() error {
 			}
 		}
 	}
-	for key := range f.keys.total {
-		k := f.keys.at(key)
+	return p.eachKey(func(key uint32, k *logKey) {
 		if k.blank() {
-			continue
+			return
 		}
 		p.proof.Keys++
 		if !stated.has(key) {
 			p.issues.books("key of record %d: nothing is kept of it", max(k.lastEvent, k.since))
 		}
-	}
-	return nil
+	})
 }
 
 func blankKey(s *StatedKey) bool { return !s.Registered && s.Events == 0 }

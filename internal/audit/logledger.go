@@ -21,15 +21,15 @@ func (p *prover) compareLedgers() error {
 		}
 	}
 	f := &p.fold
-	for key := range f.keys.total {
-		if k := f.keys.at(key); k.hits > 0 {
+	err = p.eachKey(func(_ uint32, k *logKey) {
+		if k.hits > 0 {
 			p.countEntry(bookID{k.source, k.hitCurrency}, k.hitNumber, k.hits)
 		}
-	}
+	})
 	for at, h := range f.keys.more {
 		p.countEntry(bookID{f.keys.at(at.key).source, at.currency}, h.number, h.count)
 	}
-	return nil
+	return err
 }
 
 func (p *prover) countEntry(book bookID, number int64, hits uint32) {
