@@ -18,6 +18,10 @@ const (
 	mismatchesFile = "mismatches.tsv"
 )
 
+// dedupeHeading begins dedupe.tsv: the first row may be of a tenant whose name begins with U+FEFF, which would be dropped as a byte-order mark
+// where it began the file. All other files begin with a digit or a word.
+const dedupeHeading = "# tenant\tsource\tdedupe_key\tscope\twindow_s\tlru_capacity\tsince\n"
+
 // Summary is what was written.
 type Summary struct {
 	Number        int64 // of the last record that it holds
@@ -67,6 +71,9 @@ type exporter struct {
 
 func (e *exporter) run() (err error) {
 	if e.past, err = scan(e.ctx, e.view); err != nil {
+		return err
+	}
+	if err := e.files.write(dedupeFile, []byte(dedupeHeading)); err != nil {
 		return err
 	}
 	e.registry = registry{past: e.past, policy: e.view.Head().Policy, sources: map[sourceName]*sourceKeys{}}

@@ -87,6 +87,8 @@ func files(t *testing.T, path string, want ...string) {
 	}
 }
 
+const heading = "# tenant\tsource\tdedupe_key\tscope\twindow_s\tlru_capacity\tsince"
+
 func row(columns ...any) string {
 	text := make([]string, len(columns))
 	for i, c := range columns {
@@ -127,7 +129,7 @@ func TestRowsOfEvents(t *testing.T) {
 	files(t, out+"/USD/mismatches.tsv", row(14, "t", "f", "b", "wire", start, "1.50", "done", 14, 11, "content"))
 	files(t, out+"/JPY/events.tsv")
 	files(t, out+"/JPY/mismatches.tsv", row(7, "t", "s", "a", "wire", start, "1.50", "done", 7, 5, "currency"))
-	registry := []string{row("t", "s", "a", "wire", 50, 3, 4), row("t", "f", "b", "wire", 50, 2, 10)}
+	registry := []string{heading, row("t", "s", "a", "wire", 50, 3, 4), row("t", "f", "b", "wire", 50, 2, 10)}
 	files(t, out+"/USD/dedupe.tsv", registry...)
 	files(t, out+"/JPY/dedupe.tsv", registry...)
 }
@@ -151,7 +153,7 @@ func TestRowsOfTheRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(key string, window, since int) string { return row("t", "f", key, "wire", window, 2, since) }
-	files(t, out+"/USD/dedupe.tsv",
+	files(t, out+"/USD/dedupe.tsv", heading,
 		of("own", 9, 4), of("inherits", 50, 5), of("leaves", 50, 8),
 		of("inherits", 20, 9), of("leaves", 20, 9),
 		of("leaves", 7, 12), of("back", 20, 13),

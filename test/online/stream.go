@@ -21,7 +21,7 @@ func (w *World) begin() error {
 	commands := []gateway.Command{&gateway.SetPolicy{Policy: settle.Policy{
 		BlockWindowS: pick(r, int64(0), 5, 60, 3600), ScopeStrict: w.chance(50), LRUMinHits: r.Int64N(4),
 	}}}
-	for _, tenant := range []string{"a", "ä\U0001D518", "\uE000"} {
+	for _, tenant := range []string{"\uFEFFa", "ä\U0001D518", "\uE000"} {
 		for _, name := range []string{"pay", "crm"}[:1+r.IntN(2)] {
 			s := source{tenant, name, gateway.Settings{
 				WindowS: pick(r, int64(0), 1, 30, 600), Scope: pick(r, settle.ScopeWire, settle.ScopeSchema), LRUCapacity: r.Int64N(4),

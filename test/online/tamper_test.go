@@ -300,3 +300,73 @@ func TestForgedRegistryAndDeliveries(t *testing.T) {
 		t.Errorf("only %d records were forged", tried)
 	}
 }
+
+// TestTheTailIsCheckedAtTheStart tampers with each record behind a proof: what the start checks names it.
+func TestTheTailIsCheckedAtTheStart(t *testing.T) {
+	v := newVictim(t)
+	since := v.last / 2
+	tail := func(change func(*raw)) *audit.LogProof {
+		t.Helper()
+		fs := v.fs.CrashClone(vfs.CrashCloneCfg{})
+		r := openRaw(t, fs, dataFolder+"/db")
+		hash := gateway.HashOf(r.get(logKey(since)))
+		change(r)
+		if err := r.db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var proof *audit.LogProof
+		err := pebble.ReadBooks(t.Context(), dataFolder, pebble.Options{FS: fs, CacheBytes: 1 << 20}, func(view store.BooksView) (err error) {
+			proof, err = audit.ProveTail(t.Context(), prove.Stated(view), since, hash)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return proof
+	}
+	if p := tail(func(*raw) {}); !p.OK() || p.Records != v.last-since {
+		t.Fatalf("untouched: %+v", p)
+	}
+	for n := since; n <= v.last; n++ {
+		for what, change := range map[string]func(*raw){
+			"changed": func(r *raw) {
+				value := r.get(logKey(n))
+				value[len(value)-1] ^= 1
+				r.set(logKey(n), value)
+			},
+			"removed": func(r *raw) { r.remove(logKey(n)) },
+		} {
+			if p := tail(change); p.OK() || !names(p, n) {
+				t.Errorf("record %d %s: %q", n, what, p.Issues)
+			}
+		}
+	}
+	forged := 0
+	for number, event := range v.events {
+		if number <= since || event.Decision.Rejected() {
+			continue
+		}
+		for what, forge := range map[string]func(r *gateway.EventRecord){
+			"decision": func(r *gateway.EventRecord) {
+				r.Decision = map[gateway.Decision]gateway.Decision{
+					gateway.Accept: gateway.DuplicateDone, gateway.DuplicateDone: gateway.DuplicatePending, gateway.DuplicatePending: gateway.Accept,
+				}[r.Decision]
+			},
+			"predecessor": func(r *gateway.EventRecord) { r.Predecessor++ },
+			"root":        func(r *gateway.EventRecord) { r.Root++ },
+			"seen_at":     func(r *gateway.EventRecord) { r.SeenAt++ },
+			"prior":       func(r *gateway.EventRecord) { r.Prior++ },
+		} {
+			forged++
+			p := tail(func(r *raw) {
+				r.forge(number, v.last, func(rec gateway.Record) { forge(rec.(*gateway.EventRecord)) })
+			})
+			if p.OK() || !names(p, number) {
+				t.Errorf("record %d, %s forged: %q", number, what, p.Issues)
+			}
+		}
+	}
+	if forged < 10 {
+		t.Errorf("only %d records were forged", forged)
+	}
+}
