@@ -13,6 +13,7 @@ var (
 	namedTest = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
 	testFunc  = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
 	place     = regexp.MustCompile(`\bin ([a-z0-9/]+)`)
+	titled    = regexp.MustCompile(`"([^"]+)" in \[([a-z0-9/.]+\.ts)\]`)
 	link      = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 )
 
@@ -47,6 +48,23 @@ func TestHouseGuarantees(t *testing.T) {
 	}
 	if named < 40 {
 		t.Errorf("only %d tests are named", named)
+	}
+}
+
+// TestHouseGuaranteesOfTheWeb holds it to the titles of the tests in TypeScript that it names.
+func TestHouseGuaranteesOfTheWeb(t *testing.T) {
+	text, err := os.ReadFile("docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := titled.FindAllStringSubmatch(string(text), -1)
+	for _, m := range named {
+		if source, err := os.ReadFile(m[2]); err != nil || !strings.Contains(string(source), `"`+m[1]+`"`) {
+			t.Errorf("%q isn't in %s (%v)", m[1], m[2], err)
+		}
+	}
+	if len(named) < 5 {
+		t.Errorf("only %d tests are named", len(named))
 	}
 }
 

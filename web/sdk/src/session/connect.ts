@@ -63,8 +63,7 @@ export interface Link {
   why: unknown;
   /** The server said when to come back: nothing new is sent. */
   draining: boolean;
-  /** Frames numbered on this connection. */
-  frames: number;
+  frames: number; // numbered on this connection
   pingAt: number;
   /** mono: some frame must come by then; 0 where none is asked for. */
   pongBy: number;

@@ -23,7 +23,11 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant("send" as const), room: fc.integer({ min: 0, max: 2 }) }) },
   {
     weight: 8,
-    arbitrary: fc.record({ do: fc.constant("answer" as const), which: fc.nat(100), how: fc.integer({ min: 0, max: 9 }) }),
+    arbitrary: fc.record({
+      do: fc.constant("answer" as const),
+      which: fc.nat(100),
+      how: fc.integer({ min: 0, max: 9 }),
+    }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 30_000 }) }) },
   { weight: 1, arbitrary: fc.constant({ do: "lost" as const }) },
@@ -94,7 +98,16 @@ class World {
 
   #welcome(ref: string): Input {
     const limits = {};
-    const frame = { type: "welcome", ref, session: "s", actor: "a", server: "v", epoch: "e", serverTime: this.now, limits } as const;
+    const frame = {
+      type: "welcome",
+      ref,
+      session: "s",
+      actor: "a",
+      server: "v",
+      epoch: "e",
+      serverTime: this.now,
+      limits,
+    } as const;
     return { kind: "received", conn: this.conn, frame: { ...frame, dedupe: { retentionMs: 10 ** 12 } } };
   }
 
@@ -115,7 +128,17 @@ class World {
     if (r?.revision !== c.revision) return { applied: false, row: r, ...none };
     const { to: state, attempts, interval, lastAttemptAt, reason, asideAt } = c;
     const firstSentAt = r.firstSentAt || (state === "sending" ? c.firstSentAt : 0);
-    const row = { ...r, state, attempts, interval, lastAttemptAt, reason, asideAt, firstSentAt, revision: r.revision + 1 };
+    const row = {
+      ...r,
+      state,
+      attempts,
+      interval,
+      lastAttemptAt,
+      reason,
+      asideAt,
+      firstSentAt,
+      revision: r.revision + 1,
+    };
     this.rows.set(row.position, row);
     return { applied: true, row, ...none };
   }
@@ -165,7 +188,13 @@ class World {
       return this.step({ kind: "received", conn: this.conn, frame });
     }
     this.acked.add(clientMessageId);
-    const at = { messageId: `m${clientMessageId}`, seq: 1 + this.acked.size, epoch: "e", at: this.now, duplicate: false };
+    const at = {
+      messageId: `m${clientMessageId}`,
+      seq: 1 + this.acked.size,
+      epoch: "e",
+      at: this.now,
+      duplicate: false,
+    };
     this.step({ kind: "received", conn: this.conn, frame: { type: "ack", ref, room, clientMessageId, ...at } });
   }
 }
