@@ -61,46 +61,57 @@ func (s *server) registerMany(ctx context.Context, in *bulkIn) (*bulkOut, error)
 		return nil, err
 	}
 	out := &bulkOut{Body: Bulk{Rows: []BulkRow{}}}
-	var group []command
-	var lines []int64
-	flush := func() error {
-		outcomes, err := s.Books.Enter(ctx, group...)
-		for i, o := range outcomes {
-			if o.Kind != gateway.Done && o.Kind != gateway.Same {
-				return nothing() // the source has no settings
-			}
-			out.Body.tell(lines[i], o.Kind == gateway.Same, "")
-		}
-		group, lines = group[:0], lines[:0]
-		return err
-	}
+	var group []gateway.RegistryRow
 	for row := range gateway.RegistryRows(in.RawBody) {
-		switch {
-		case row.Fault != "":
-		case row.Register.Tenant != in.Tenant:
-			row.Fault = "tenant"
-		case row.Register.Source != in.Source:
-			row.Fault = "source"
-		}
-		if row.Fault != "" {
-			out.Body.tell(row.Line, false, row.Fault)
+		if fault := in.fault(&row); fault != "" {
+			out.Body.tell(row.Line, false, fault)
 			continue
 		}
-		row.Register.By = sessionOf(ctx).Actor
-		group, lines = append(group, &row.Register), append(lines, row.Line)
-		if len(group) == bulkGroup {
-			if err := flush(); err != nil {
+		if group = append(group, row); len(group) == bulkGroup {
+			if err := s.registerGroup(ctx, group, &out.Body); err != nil {
 				return nil, err
 			}
+			group = nil // its commands point into it
 		}
 	}
-	if len(group) > 0 {
-		if err := flush(); err != nil {
-			return nil, err
-		}
+	if err := s.registerGroup(ctx, group, &out.Body); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(out.Body.Rows, func(a, b BulkRow) int { return cmp.Compare(a.Line, b.Line) })
 	return out, nil
+}
+
+// fault is the row's own, or that it is of another source.
+func (in *bulkIn) fault(row *gateway.RegistryRow) string {
+	switch {
+	case row.Fault != "":
+		return row.Fault
+	case row.Register.Tenant != in.Tenant:
+		return "tenant"
+	case row.Register.Source != in.Source:
+		return "source"
+	}
+	return ""
+}
+
+// registerGroup enters rows in one commit.
+func (s *server) registerGroup(ctx context.Context, rows []gateway.RegistryRow, told *Bulk) error {
+	commands := make([]command, len(rows))
+	for i := range rows {
+		rows[i].Register.By = sessionOf(ctx).Actor
+		commands[i] = &rows[i].Register
+	}
+	outcomes, err := s.Books.Enter(ctx, commands...)
+	if err != nil {
+		return err
+	}
+	for i, o := range outcomes {
+		if o.Kind != gateway.Done && o.Kind != gateway.Same {
+			return nothing() // the source has no settings
+		}
+		told.tell(rows[i].Line, o.Kind == gateway.Same, "")
+	}
+	return nil
 }
 
 func (b *Bulk) tell(line int64, same bool, fault string) {

@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hapax/internal/config"
+	"hapax/internal/engine/intake"
+	"hapax/internal/gateway"
+)
+
+// settleWait bounds what a start or a reload enters; a store that takes longer is failing.
+const settleWait = time.Minute
+
+// settle enters policy and settings into the log, where they aren't what stands.
+func (g *gatewayHouse) settle(ctx context.Context, p *plan) error {
+	ctx, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
+	var ruled bool
+	if err := g.intake.View(ctx, func(v intake.View) error {
+		ruled = v.Head().Ruled
+		return p.fits(v)
+	}); err != nil {
+		return err
+	}
+	if len(p.sources) == 0 {
+		g.serving.Store(ruled)
+		return nil
+	}
+	commands := []gateway.Command{&gateway.SetPolicy{Policy: p.policy}}
+	for _, s := range p.sources {
+		commands = append(commands, &gateway.SetSource{Tenant: s.Source.Tenant, Source: s.Source.Name, Settings: s.Settings()})
+	}
+	outcomes, err := g.intake.Enter(ctx, commands...)
+	if err != nil {
+		return err
+	}
+	for i, o := range outcomes {
+		if o.Kind != gateway.Done && o.Kind != gateway.Same {
+			return g.undo(ctx, fmt.Errorf("%w: a source got its first event meanwhile (setting %d)", ErrConfig, i))
+		}
+	}
+	g.serving.Store(true)
+	return nil
+}
+
+// undo lets the settings stand again that stood before a reload that came too late.
+func (g *gatewayHouse) undo(ctx context.Context, cause error) error {
+	before := g.standing.Load()
+	if before == nil {
+		return cause
+	}
+	var commands []gateway.Command
+	for _, s := range before.sources {
+		commands = append(commands, &gateway.SetSource{Tenant: s.Source.Tenant, Source: s.Source.Name, Settings: s.Settings()})
+	}
+	_, err := g.intake.Enter(ctx, commands...)
+	return errors.Join(cause, err)
+}
+
+// fits says what of a plan can't stand beside what the log holds.
+func (p *plan) fits(v intake.View) error {
+	head := v.Head()
+	if len(p.sources) > 0 && head.Ruled && head.Policy != p.policy {
+		h := head.Policy
+		return fmt.Errorf("%w: gateway.policy: the store was made with block_window %ds, scope_strict %t, lru_min_hits %d, and its books rest on that: "+
+			"set these again, or start with another data folder", ErrConfig, h.BlockWindowS, h.ScopeStrict, h.LRUMinHits)
+	}
+	standing, err := v.Sources()
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, s := range p.sources {
+		for _, n := range standing {
+			if n.Tenant == s.Source.Tenant && n.Name == s.Source.Name && n.Events > 0 && n.Parts != s.Settings().Parts {
+				faults = append(faults, fmt.Errorf("%w: %s.key: the source has events whose keys have %d parts; their number can't change",
+					ErrConfig, config.SourcePath(n.Tenant, n.Name), n.Parts))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
