@@ -168,7 +168,7 @@ func TestRecordFaults(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"unknown kind":    head("evemt"),
 		"cut off":         nil,
-		"minimal":         append([]byte{0x86, 0x00}, "policy"...),
+		"not minimal":     bytes.Join([][]byte{{0x86, 0x00}, head("policy")[1:], integer, integer, integer}, nil), // else whole
 		"8 bytes":         append(text("policy"), text("1234567")...),
 		"32 bytes":        bytes.Join([][]byte{text("policy"), integer, text("short")}, nil),
 		"neither 0 nor 1": bytes.Join([][]byte{head("policy"), integer, flag, integer}, nil),

@@ -12,6 +12,7 @@ import (
 
 	"hapax/internal/gateway"
 	"hapax/internal/settle"
+	"hapax/internal/store"
 	"hapax/internal/store/storetest"
 )
 
@@ -122,4 +123,52 @@ func cpu(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkOutbox measures deliveries a second of the store alone, as the forwarder asks for them: 64 that are due, a commit before they leave, a commit with
+// their ends. The backlog is there from the start, so that it gets slower where the front of the queue does.
+func BenchmarkOutbox(b *testing.B) {
+	s, err := Open(b.TempDir(), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	ctx := context.Background()
+	commands := []gateway.Command{&gateway.SetPolicy{}, &gateway.SetSource{Tenant: "acme", Source: "source-0", Settings: gateway.Settings{
+		Scope: settle.ScopeWire, Open: true, Forward: true, Parts: 1,
+	}}}
+	for n := 0; n < b.N*enterGroup; { // each of a key of its own
+		if _, err := s.Enter(ctx, storetest.Start, commands); err != nil {
+			b.Fatal(err)
+		}
+		commands = commands[:0]
+		for range min(4096, b.N*enterGroup-n) {
+			n++
+			commands = append(commands, storetest.NewEvent(gateway.Name{Tenant: "acme", Source: "source-0", Key: fmt.Sprint(n)}, fmt.Sprint("ev_", n)))
+		}
+	}
+	if _, err := s.Enter(ctx, storetest.Start, commands); err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		var leaving, ends []gateway.Command
+		err := s.ViewBooks(ctx, func(v store.BooksView) error {
+			rows, _, err := v.Due("acme", "source-0", storetest.Start+int64(i), enterGroup)
+			for _, d := range rows {
+				leaving = append(leaving, &gateway.Attempt{Number: d.Number, IntervalMs: 1 << 40})
+				ends = append(ends, &gateway.Settled{Number: d.Number, OK: true})
+			}
+			return err
+		})
+		if err != nil || len(leaving) != enterGroup {
+			b.Fatal(len(leaving), err)
+		}
+		for _, commands := range [][]gateway.Command{leaving, ends} {
+			if _, err := s.Enter(ctx, storetest.Start+int64(i), commands); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.N)*enterGroup/b.Elapsed().Seconds(), "deliveries/s")
 }
