@@ -73,7 +73,8 @@ async function settle(t: Transaction, arrived: readonly Arrived[], now: number):
   const confirmed = [];
   const conflicts = [];
   for (const a of arrived) {
-    const row = a.fingerprint ? await t.byKey({ room: a.room, id: a.clientMessageId }) : undefined;
+    if (!a.fingerprint) continue;
+    const row = await t.byKey({ room: a.room, id: a.clientMessageId });
     if (!row) continue;
     if (row.fingerprint === a.fingerprint) {
       t.remove(row);

@@ -18,10 +18,12 @@ async function byId(t: Transaction, m: Content): Promise<StoredMessage | undefin
   return (await t.tables.get("messages", [m.room, m.messageId])) as StoredMessage | undefined;
 }
 
-function put(t: Transaction, m: Content, position: number, body: object): void {
+function put(t: Transaction, m: Content, position: number, body: object): StoredMessage {
   const { room, epoch, seq, messageId, actor, clientMessageId } = m;
   const stored = { room, epoch, seq, messageId, actor, clientMessageId, at: m.at, ...body };
-  t.put("messages", position ? { ...stored, position } : stored);
+  const now = position ? { ...stored, position } : stored;
+  t.put("messages", now);
+  return now;
 }
 
 /** Stores a message that an ack told of, unless it is held already. */
@@ -29,17 +31,42 @@ export async function ack(t: Transaction, m: Content, body: object): Promise<voi
   if (!(await byId(t, m)) && !(await at(t, m))) put(t, m, 0, body);
 }
 
-/** Stores messages that a cursor covers, giving positions to those that have none. */
+const place = (m: { readonly seq: number; readonly epoch: string }): string => `${m.seq} ${m.epoch}`;
+
+/**
+ * Stores messages of a room, by rising seq, that a cursor covers, giving positions to those that have none. What is held is read
+ * at once, as each wait in a transaction costs a turn of the event loop, and then kept as the messages are put one by one.
+ */
 export async function arrive(
   t: Transaction,
   arrived: readonly Arrived[],
   bodies: readonly StoredBody[],
 ): Promise<void> {
+  const [first, last] = [arrived[0], arrived.at(-1)];
+  if (!first || !last) return;
+  const there = await stored(t, { index: "seq", lower: [first.room, first.seq], upper: [first.room, last.seq, []] });
+  const same = await Promise.all(arrived.map((m) => byId(t, m)));
+  const ids = new Map<string, StoredMessage>();
+  const places = new Map<string, StoredMessage>();
+  for (const m of [...there, ...same]) {
+    if (!m) continue;
+    ids.set(m.messageId, m);
+    places.set(place(m), m);
+  }
+  const drop = (m: StoredMessage | undefined) => {
+    if (!m) return;
+    ids.delete(m.messageId);
+    places.delete(place(m));
+    t.delete("messages", [m.room, m.messageId]);
+  };
   for (const [i, m] of arrived.entries()) {
-    const same = await byId(t, m);
-    const other = await at(t, m);
-    if (other && other.messageId !== m.messageId) t.delete("messages", [other.room, other.messageId]);
-    put(t, m, same?.position ?? ++t.head.feed, bodyOf(bodies[i]!));
+    const before = ids.get(m.messageId);
+    const position = before?.position ?? ++t.head.feed;
+    drop(before);
+    drop(places.get(place(m)));
+    const now = put(t, m, position, bodyOf(bodies[i]!));
+    ids.set(m.messageId, now);
+    places.set(place(m), now);
   }
 }
 
