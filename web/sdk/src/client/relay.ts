@@ -7,6 +7,7 @@ import { ClientError, type ClientErrorCode } from "../errors.ts";
 import type { Answer, Question } from "../session/effect.ts";
 import type { ClientEvent, ConnectionChanged } from "../session/event.ts";
 import type { Input } from "../session/input.ts";
+import { hex } from "../store/text.ts";
 import type { Driver } from "./driver.ts";
 
 /** The way to other tabs; what is posted may be lost. A BroadcastChannel is one. */
@@ -61,7 +62,7 @@ function heard(error: unknown): unknown {
 export class Relay {
   readonly #d: Driver;
   readonly #channel: Channel;
-  readonly #me = crypto.randomUUID();
+  readonly #me = hex(crypto.getRandomValues(new Uint8Array(16))); // randomUUID needs a secure context
   /** What other tabs want, and when they said so. */
   readonly #others = new Map<string, { readonly rooms: Rooms; readonly at: number }>();
   /** Questions of other tabs that were put to the machine, by its ticket. */
@@ -74,7 +75,7 @@ export class Relay {
     this.#channel = channel;
     this.#ticket = ticket;
     channel.onmessage = (e) => this.#hear(e.data as Letter);
-    this.#post({ kind: "who" });
+    this.ask();
     this.#repeat();
   }
 
@@ -97,6 +98,11 @@ export class Relay {
     if (!this.#d.m) return;
     if (e.type === "drains") this.#post({ kind: "who" });
     else this.#post({ kind: "event", event: "error" in e ? { ...e, error: told(e.error) } : e });
+  }
+
+  /** Asks the tab that drains the store how its connection stands. */
+  ask(): void {
+    this.#post({ kind: "who" });
   }
 
   close(): void {

@@ -59,6 +59,7 @@ export async function demote(d: Driver): Promise<void> {
   d.effects.tell({ type: "connection", state: "offline", retryIn: 0 });
   d.effects.tell({ type: "drains", here: false });
   await d.opts.store.undrain();
+  d.relay?.ask(); // the tab that took over told of its connection before this one listened
 }
 
 /** Makes a new machine where the store failed and the app asks to connect: the one way back. */

@@ -163,27 +163,36 @@ describe("a silent leader", () => {
     await world.pass(60_000);
     for (const t of tabs) t.hang();
     await world.pass(8 * 3_600_000);
-    for (const t of tabs) t.thaw();
+    for (const t of tabs.reverse()) {
+      t.thaw(); // the leader last
+      await world.pass(500);
+    }
     await world.pass(60_000);
     expect(world.takeOvers).toBe(0);
   });
 
-  it("that wakes finds the fence raised, closes its connection and sends nothing more", async () => {
-    world = new World();
-    const tabs = await world.open(3);
-    await world.pass(10_000);
-    const leader = world.leader!;
-    leader.hang();
-    await world.pass(40_000);
-    const next = world.leader!;
-    leader.thaw();
-    await world.pass(2000);
-    expect([leader.client.drains, leader.client.state.state, next.client.drains]).toEqual([false, "online", true]);
-    const id = await leader.say("by the one that woke");
-    await world.pass(5000);
-    expect(world.server.sends.get(id)).toEqual([next.name]);
-    expect(tabs.filter((t) => t.client.drains)).toEqual([next]);
-  });
+  it.each([
+    ["with Web Locks", true, 2_000],
+    ["by beats alone", false, 6_000],
+  ] as const)(
+    "that wakes finds the fence raised, closes its connection and sends nothing more, %s",
+    async (_, withLocks, within) => {
+      world = new World(withLocks);
+      const tabs = await world.open(3);
+      await world.pass(10_000);
+      const leader = world.leader!;
+      leader.hang();
+      await world.pass(40_000);
+      const next = world.leader!;
+      leader.thaw();
+      await world.pass(within);
+      expect([leader.client.drains, leader.client.state.state, next.client.drains]).toEqual([false, "online", true]);
+      const id = await leader.say("by the one that woke");
+      await world.pass(5000);
+      expect(world.server.sends.get(id)).toEqual([next.name]);
+      expect(tabs.filter((t) => t.client.drains)).toEqual([next]);
+    },
+  );
 });
 
 describe("a frozen follower", () => {

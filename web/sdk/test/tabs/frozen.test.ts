@@ -5,7 +5,7 @@ import type { PageEvent } from "../../src/store/connect.ts";
 import { openDatabase } from "../../src/store/indexeddb.ts";
 import { Leader } from "../../src/tabs/leader.ts";
 import { nodeEnv } from "../help/node.ts";
-import { add, entry, list, refused } from "../store/suite/suite.ts";
+import { add, entry, list, refused, sending } from "../store/suite/suite.ts";
 
 /** A tab whose page can be frozen. */
 async function tab(shared: ReturnType<typeof nodeEnv>) {
@@ -47,6 +47,40 @@ it("a change under way when the page is frozen is done when it comes back, and n
   expect((await adding)[0]!.outcome).toBe("inserted");
   expect((await later)[0]!.outcome).toBe("inserted");
   expect((await list(b.store)).map((r) => r.id)).toEqual([3, 1, 2].map((n) => entry("r", n).id));
+  await a.store.close();
+  await b.store.close();
+});
+
+it("a transaction that is open when the page is frozen is aborted, and run again", async () => {
+  const env = nodeEnv();
+  const [a, b] = [await tab(env), await tab(env)];
+  const binding = a.store.bind({ actor: "a", server: "s" }); // its transaction is open now
+  a.tell("freeze");
+  await turns();
+  expect(await b.store.owner()).toBeUndefined();
+  a.tell("resume");
+  await binding;
+  expect(await b.store.owner()).toEqual({ actor: "a", server: "s" });
+  await a.store.close();
+  await b.store.close();
+});
+
+it("a leader that hung and knows of nothing changes nothing once the fence is raised", async () => {
+  let now = 0;
+  const env = nodeEnv({ locks: undefined, mono: () => now });
+  const [a, b] = [await tab(env), await tab(env)];
+  const [row] = await add(a.store, entry("r", 1));
+  const fence = await a.store.drain();
+  for (const at of [0, 9_000, 14_000]) {
+    now = at;
+    await refused(b.store.drain(), "draining");
+  }
+  now = 15_000;
+  const next = await b.store.drain();
+  const lost = new Promise((resolve) => a.store.listen((h) => h === "lost" && resolve(h)));
+  await refused(a.store.apply(fence, [sending(row!)]), "fenced");
+  expect([await lost, await list(b.store)]).toEqual(["lost", [row]]);
+  expect((await b.store.apply(next, [sending(row!)]))[0]!.applied).toBe(true);
   await a.store.close();
   await b.store.close();
 });
