@@ -25,7 +25,7 @@ func (w *World) begin() error {
 		for _, name := range []string{"pay", "crm"}[:1+r.IntN(2)] {
 			s := source{tenant, name, gateway.Settings{
 				WindowS: pick(r, int64(0), 1, 30, 600), Scope: pick(r, settle.ScopeWire, settle.ScopeSchema), LRUCapacity: r.Int64N(4),
-				Open: w.chance(60), Forward: w.chance(50), Parts: 1,
+				Open: w.chance(60), Forward: w.chance(70), Parts: 1,
 			}}
 			w.sources = append(w.sources, s)
 			commands = append(commands, &gateway.SetSource{Tenant: s.tenant, Source: s.name, Settings: s.settings})
@@ -187,12 +187,12 @@ func (w *World) delivery() (commands []gateway.Command) {
 
 func (w *World) try(d *gateway.Delivery) []gateway.Command {
 	tried := &gateway.Attempt{Number: d.Number, IntervalMs: 1000}
-	switch w.rand.IntN(5) {
+	switch w.rand.IntN(6) {
 	case 0:
 		return []gateway.Command{tried, &gateway.Failed{Number: d.Number, Reason: "status 503"}}
 	case 1:
 		return []gateway.Command{tried, &gateway.Untried{Number: d.Number, IntervalMs: d.IntervalMs, LastMs: d.LastMs}}
-	case 2:
+	case 2, 3:
 		return []gateway.Command{tried, &gateway.Settled{Number: d.Number, Reason: "status 403"}}
 	}
 	return []gateway.Command{tried, &gateway.Settled{Number: d.Number, OK: true}}

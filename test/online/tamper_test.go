@@ -30,12 +30,19 @@ func openRaw(t *testing.T, fs vfs.FS, dir string) *raw {
 	comparer := *lsm.DefaultComparer
 	comparer.Name = "hapax.v1"
 	comparer.Split = func(key []byte) int { return len(key) }
-	db, err := lsm.Open(dir, &lsm.Options{FS: fs, Comparer: &comparer, FormatMajorVersion: lsm.FormatValueSeparation})
+	db, err := lsm.Open(dir, &lsm.Options{FS: fs, Comparer: &comparer, FormatMajorVersion: lsm.FormatValueSeparation, Logger: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &raw{t, db}
 }
+
+// silent keeps what the database says of itself out of the test's output; what it can't go on from ends the test.
+type silent struct{}
+
+func (silent) Infof(string, ...any)              {}
+func (silent) Errorf(string, ...any)             {}
+func (silent) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 func logKey(number int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{'l'}, uint64(number)^1<<63)
