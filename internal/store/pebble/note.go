@@ -114,11 +114,7 @@ func (r *noter) run() {
 		case commits := <-r.wake:
 			r.write(commits)
 		case <-r.stop:
-			select {
-			case commits := <-r.wake:
-				r.write(commits)
-			default:
-			}
+			r.writeLast()
 			return
 		}
 		if r.every > 0 {
@@ -145,7 +141,19 @@ func (r *noter) write(commits uint64) {
 	}
 }
 
-// close writes what isn't noted yet.
+// writeLast notes what isn't noted yet: commits, or a manifest that a compaction made longer after the last of them.
+func (r *noter) writeLast() {
+	select {
+	case commits := <-r.wake:
+		r.write(commits)
+	default:
+		if m := r.guard.synced(); m.name != "" && m != r.last.manifest {
+			r.write(r.last.commits)
+		}
+	}
+}
+
+// close writes what isn't noted yet. It comes after the database was closed, which may still make the manifest longer.
 func (r *noter) close() error {
 	close(r.stop)
 	<-r.done

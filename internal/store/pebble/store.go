@@ -144,7 +144,7 @@ func (s *Store) Close() error {
 	s.writer <- struct{}{}
 	defer s.give()
 	s.views.Wait()
-	err := errors.Join(s.now.snapshot.Close(), s.noter.close(), s.db.Close())
+	err := errors.Join(s.now.snapshot.Close(), s.db.Close(), s.noter.close())
 	if broken := s.guard.failure(); broken != nil {
 		err = nil // whoever used the store was told already, and what closing says of swallowed writes means nothing
 	}
