@@ -176,6 +176,7 @@ it("the keyboard alone signs in, talks, breaks the network, cancels, reads the o
 });
 
 it("hostile text is text", async () => {
+  const before = chromium.said.length;
   const hostile = [
     '<img src=x onerror="document.title=1"><script>document.title=2</script>',
     "</div></section><style>*{display:none}</style>&lt;b&gt;&amp;",
@@ -222,5 +223,5 @@ it("hostile text is text", async () => {
   expect((await page.seen())[6]!.text).toBe(hostile[6]);
   await page.say(hostile[0]!);
   expect((await server.history("hostile", "victim")).at(-1)!.text).toBe(hostile[0]);
-  expect(chromium.said.filter((s) => s.startsWith("error"))).toEqual([]);
+  expect(chromium.said.slice(before).filter((s) => s.startsWith("error"))).toEqual([]);
 });

@@ -54,6 +54,9 @@ const clockSeconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute:
 const short = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const day = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 
+/** Says whether two times lie on one day here. */
+export const sameDay = (a: number, b: number) => new Date(a).setHours(0, 0, 0, 0) === new Date(b).setHours(0, 0, 0, 0);
+
 export const timeOfDay = (ms: number) => clock.format(ms);
 export const preciseTime = (ms: number) => clockSeconds.format(ms);
 export const shortDay = (ms: number) => short.format(ms);

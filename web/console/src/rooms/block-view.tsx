@@ -12,7 +12,7 @@ export class Sight {
       (entries) => {
         for (const e of entries) this.#told.get(e.target)?.(e.isIntersecting, e.boundingClientRect.height);
       },
-      { root, rootMargin: "150% 0px" },
+      { root, rootMargin: "100% 0px" },
     );
   }
 

@@ -1,5 +1,5 @@
 import { actor } from "../core/sign-in.ts";
-import { dayOf, preciseTime, timeOfDay } from "../core/text.ts";
+import { dayOf, sameDay, timeOfDay } from "../core/text.ts";
 import { Body } from "./body.tsx";
 import type { Line } from "./lines.ts";
 
@@ -14,7 +14,7 @@ export interface LineProps {
 /** A confirmed message: its seq in the margin, as in a ledger. */
 export function LineView({ line, before }: LineProps) {
   const mine = line.clientMessageId !== "" || line.actor === actor.value;
-  const day = before === undefined || dayOf(before.at) !== dayOf(line.at);
+  const day = before === undefined || !sameDay(before.at, line.at);
   const lead = day || before.actor !== line.actor || Math.abs(line.at - before.at) > together;
   return (
     // biome-ignore lint/a11y/useSemanticElements: blocks stand between the list and its items
@@ -23,10 +23,7 @@ export function LineView({ line, before }: LineProps) {
       <span class="seq">{line.seq}</span>
       <div class="said">
         <span class={lead ? "who" : "unseen"}>
-          <bdi>{line.actor}</bdi>{" "}
-          <time dateTime={new Date(line.at).toISOString()} title={preciseTime(line.at)}>
-            {timeOfDay(line.at)}
-          </time>
+          <bdi>{line.actor}</bdi> {lead && <time dateTime={new Date(line.at).toISOString()}>{timeOfDay(line.at)}</time>}
         </span>
         <Body text={line.text} data={line.data} />
       </div>

@@ -24,8 +24,8 @@ export interface Block {
   readonly lines: readonly Line[];
 }
 
-/** A block is closed at so many lines: a screen holds about half of it. */
-export const blockLines = 50;
+/** A block is closed at so many lines: about a screen. */
+export const blockLines = 25;
 /** A reader at the end keeps so many lines in memory; the ones before are read again from the store. */
 export const mostLines = 20_000;
 

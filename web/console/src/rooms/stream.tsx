@@ -94,6 +94,7 @@ export function Stream({ client, view }: StreamProps) {
 }
 
 function Top({ view }: { readonly view: RoomView }) {
+  view.version.value; // the lines are no signal
   if (view.fault.value !== "") {
     return (
       <p class="between">

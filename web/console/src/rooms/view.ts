@@ -23,6 +23,8 @@ export type Heard = (lines: readonly Line[]) => void;
 
 /** Rows read of the store, or of the server, at once. */
 const pageRows = 200;
+/** Rows of a page of history: they are drawn at once when they come, within a frame or two. */
+const historyRows = 75;
 /** How far back an own row is looked for that only an ack has told of. */
 const tailRows = 100;
 
@@ -137,11 +139,11 @@ export class RoomView {
     this.fault.value = "";
     const epoch = this.#epoch;
     try {
-      let rows: readonly Shown[] = await this.#client.view(this.room, first, pageRows);
+      let rows: readonly Shown[] = await this.#client.view(this.room, first, historyRows);
       let more = true;
       // The store has what its cursor has covered since the last snapshot; a hole before it is the server's to fill.
       if (rows.at(-1)?.seq !== first - 1) {
-        ({ messages: rows, more } = await this.#client.history(this.room, first, pageRows));
+        ({ messages: rows, more } = await this.#client.history(this.room, first, historyRows));
       }
       if (this.#closed || epoch !== this.#epoch || this.lines.first !== first) return;
       this.lines.prepend(dense(rows, first).map(toLine));
@@ -190,6 +192,7 @@ export class RoomView {
     }
     if (this.#closed) return;
     if (this.#following) this.lines.trim(mostLines);
+    if (this.lines.first > 1 && this.lines.count >= mostLines) this.whole.value = false;
     this.filled.value = true;
     this.#changed();
     if (heard.length > 0) this.#heard(heard);
