@@ -68,6 +68,10 @@ agree: ## hold settlement, audit and probe against each other on 20,000 random s
 bench-settle: ## settle 20 million events against SQLite and against sort with awk, equal figures required
 	$(GO) run ./test/settlebench
 
+.PHONY: bench-proof
+bench-proof: ## prove a log of 6 million events of 2 million keys on one core; a steady ingest beside a proof and without
+	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 30m ./internal/prove
+
 .PHONY: bench-ingest
 bench-ingest: ## ingest over HTTP, durable, against PostgreSQL with a row a transaction behind the same handler (needs Debian's postgresql)
 	$(GO) run ./test/ingestbench
