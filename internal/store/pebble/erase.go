@@ -3,8 +3,6 @@ package pebble
 import (
 	"bytes"
 	"context"
-
-	lsm "github.com/cockroachdb/pebble/v2"
 )
 
 // EraseBodies erases old bodies of a source. It reads a snapshot beside the commits, and drops in batches of Options.PurgeStep.
@@ -23,43 +21,33 @@ func (s *Store) EraseBodies(ctx context.Context, tenant, source string, before i
 	defer s.leave(m)
 	prefix := sourcePrefix(tableBodies, tenant, source)
 	var step [][]byte
-	flush := func() error {
-		if len(step) == 0 {
-			return nil
+	for row, err := range scan(m.snapshot, prefix, appendNumber(bytes.Clone(prefix), before)) {
+		if err != nil {
+			return erased, err
 		}
-		if err := s.erase(ctx, step); err != nil {
-			return err
-		}
-		erased += int64(len(step))
-		step = step[:0]
-		return nil
-	}
-	it, err := m.snapshot.NewIter(&lsm.IterOptions{
-		LowerBound: prefix, UpperBound: appendNumber(bytes.Clone(prefix), before),
-	})
-	if err != nil {
-		return 0, damage(err)
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		_, queued, err := get(m.snapshot, numbered(tableOutbox, lastNumber(it.Key())))
+		_, queued, err := get(m.snapshot, numbered(tableOutbox, lastNumber(row[0])))
 		if err != nil {
 			return erased, err
 		}
 		if queued {
 			continue
 		}
-		if step = append(step, bytes.Clone(it.Key())); len(step) < s.opts.PurgeStep {
+		if step = append(step, bytes.Clone(row[0])); len(step) < s.opts.PurgeStep {
 			continue
 		}
-		if err := flush(); err != nil {
+		if err := s.erase(ctx, step); err != nil {
 			return erased, err
 		}
+		erased += int64(len(step))
+		step = step[:0]
 	}
-	if err := it.Error(); err != nil {
-		return erased, damage(err)
+	if len(step) == 0 {
+		return erased, nil
 	}
-	return erased, flush()
+	if err := s.erase(ctx, step); err != nil {
+		return erased, err
+	}
+	return erased + int64(len(step)), nil
 }
 
 // erase drops rows in one commit.
