@@ -80,7 +80,7 @@ type claim struct {
 	bad                             bool   // the amount is none
 	said, scope                     string // "schema" where it is judged at all
 	state, was                      string // the event's, and its predecessor's; "done"
-	named, ahead                    bool
+	named                           bool
 	namedAt, seen                   int64 // seen: the writer's clock
 	window                          int   // 100 where it is judged at all
 	prior, predecessor, root        int64
