@@ -1,7 +1,7 @@
 import { open, openMemoryStore } from "@hapax/client";
 import { WebSocket } from "ws";
 
-const { HAPAX_URL = "ws://localhost:8080/v1/ws", HAPAX_TOKEN = "" } = process.env;
+const { HAPAX_URL = "ws://127.0.0.1:7480/v1/ws", HAPAX_TOKEN = "" } = process.env;
 const client = await open({ url: HAPAX_URL, token: HAPAX_TOKEN, store: await openMemoryStore(), webSocket: WebSocket });
 client.on("connection", ({ state, retryIn }) => console.log(state, retryIn > 0 ? `next try in ${retryIn} ms` : ""));
 
