@@ -145,3 +145,45 @@ it("text that wasn't sent stays with its room", async () => {
   await page.enter("here");
   expect(await page.composer.inputValue()).toBe("half a thought");
 });
+
+/** Once `deaf` is set nothing in the page hears that a transaction is complete: what is stored is, and nobody is told. */
+const deafness = `{
+  const prototype = IDBTransaction.prototype;
+  const own = Object.getOwnPropertyDescriptor(prototype, "oncomplete");
+  const ear = (f) => (e) => { if (!globalThis.deaf) f.call(e.target, e); };
+  Object.defineProperty(prototype, "oncomplete", { ...own, set(f) { own.set.call(this, f && ear(f)); } });
+  const add = prototype.addEventListener;
+  prototype.addEventListener = function (type, f, how) {
+    add.call(this, type, type === "complete" ? ear(f) : f, how);
+  };
+}`;
+
+it("a page reloaded between the store's taking a message and the composer's hearing of it says it once", async () => {
+  await page.close();
+  page = await Console.open(chromium, server, (tab) => tab.addInitScript(deafness));
+  await (await page.signIn("between")).enter("between");
+  await page.page.getByText("Nothing has been said here yet.").waitFor();
+  await page.say("before");
+  await page.settled(1);
+  await page.page.getByText("The beginning.").waitFor();
+  expect(await page.page.getByText("Nothing has been said here yet.").count()).toBe(0);
+  page.relay.cut();
+  await page.page.evaluate("globalThis.deaf = true");
+  await page.composer.fill("between");
+  await page.composer.press("Enter");
+  // The room left and entered again has the same draft, which is on its way.
+  await page.enter("elsewhere");
+  await page.enter("between");
+  await page.composer.press("Enter");
+  await page.page.reload();
+  page.relay.mend();
+  await page.settled(2);
+  expect(await page.composer.inputValue()).toBe("between");
+  await page.composer.press("Enter");
+  await page.page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>("#composer")?.value === "");
+  await page.settled(2);
+  // The same words, written anew, are another message.
+  await page.say("between");
+  expect(texts(await page.settled(3))).toEqual(["before", "between", "between"]);
+  expect(texts(await server.history("between", "between"))).toEqual(["before", "between", "between"]);
+});

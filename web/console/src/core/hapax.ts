@@ -51,19 +51,24 @@ export function onEvent(f: (e: ClientEvent) => void): () => void {
 }
 
 let ending: Promise<void> = Promise.resolve();
+/** Rises with each opening and closing: an opening that was overtaken meanwhile gives up what it got. */
+let turn = 0;
 
 /** Opens the client: on the browser's store, or, where the reader accepts that, on one that ends with the page. */
 export async function open(lasting = true): Promise<void> {
-  await close();
+  const closed = close();
+  const mine = turn;
+  await closed;
+  if (mine !== turn) return;
   opened.value = { as: "opening" };
   const who = actor.peek();
   try {
-    if (!lasting) return await start(who, await openMemoryStore(), false);
+    if (!lasting) return await start(who, mine, await openMemoryStore(), false);
     const { store, lost } = await openBrowserStore({ name: storeName(who) });
-    await start(who, store, true);
+    await start(who, mine, store, true);
     if (lost) complain("The browser threw this page's storage away. Messages that waited in its outbox are lost.");
   } catch (error) {
-    if (who === actor.peek()) opened.value = { as: "failed", error };
+    if (mine === turn) opened.value = { as: "failed", error };
   }
 }
 
@@ -87,6 +92,7 @@ export async function reset(): Promise<void> {
 
 /** Ends the client. What its store holds stays. */
 export async function close(): Promise<void> {
+  turn++;
   const old = opened.peek();
   if (old.as !== "ready") return ending;
   batch(() => {
@@ -99,15 +105,17 @@ export async function close(): Promise<void> {
   await ending;
 }
 
-async function start(who: string, store: Store, lasting: boolean): Promise<void> {
+async function start(who: string, mine: number, store: Store, lasting: boolean): Promise<void> {
+  if (mine !== turn) return store.close();
   const client = await openClient({
     url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/v1/ws`,
-    token,
+    // A client that outlives its reader by a moment must not speak, and mark its store, as the next one.
+    token: () => (who === actor.peek() ? token() : Promise.reject(new Error("signed out"))),
     store,
     name: "hapax console",
     transport: breakable(),
   });
-  if (who !== actor.peek()) return client.close();
+  if (mine !== turn) return client.close();
   client.listen((e) => take(client, e));
   drains.value = client.drains;
   connection.value = standing(client.state);

@@ -2,8 +2,8 @@ import type { Client } from "@hapax/client";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { actor } from "../core/sign-in.ts";
-import { draftOf, keepDraft } from "./drafts.ts";
-import { Outgoing } from "./outgoing.ts";
+import { draftOf } from "./drafts.ts";
+import { outgoingOf } from "./outgoing.ts";
 import type { RoomView } from "./view.ts";
 
 const encoder = new TextEncoder();
@@ -15,32 +15,31 @@ interface ComposerProps {
 
 /** Where a message is written. What stands in it goes only once the outbox has it. */
 export function Composer({ client, view }: ComposerProps) {
-  const who = actor.value;
-  const text = useSignal(draftOf(who, view.room));
+  const draft = draftOf(actor.value, view.room);
   const fault = useSignal("");
-  const outgoing = useRef(new Outgoing());
+  const outgoing = outgoingOf(client, view.room);
   const area = useRef<HTMLTextAreaElement>(null);
   useEffect(() => area.current?.focus(), []);
 
   const write = (next: string) => {
-    text.value = next;
-    keepDraft(who, view.room, next);
+    fault.value = "";
+    draft.write(next);
   };
   const send = async () => {
-    const said = text.value;
-    if (said.trim() === "" || outgoing.current.busy) return;
+    const said = draft.text;
+    if (said.trim() === "" || outgoing.busy) return;
     fault.value = "";
     try {
-      await outgoing.current.send(client, view, said);
+      await outgoing.send(client, view, draft, said);
     } catch (e) {
       fault.value = `Not taken, and still here: ${(e as Error).message}`;
       return;
     }
     // What was typed while the store worked stays.
-    write(text.value.startsWith(said) ? text.value.slice(said.length) : text.value);
+    write(draft.text.startsWith(said) ? draft.text.slice(said.length) : draft.text);
   };
 
-  const size = encoder.encode(text.value).length;
+  const size = encoder.encode(draft.text).length;
   const most = client.limits.text;
   return (
     <form
@@ -60,7 +59,7 @@ export function Composer({ client, view }: ComposerProps) {
         rows={1}
         placeholder="Say it once"
         aria-describedby="composer-fault composer-size"
-        value={text.value}
+        value={draft.text}
         onInput={(e) => write(e.currentTarget.value)}
         onKeyDown={(e) => {
           if (e.key !== "Enter" || e.shiftKey || e.isComposing) return;
@@ -68,7 +67,7 @@ export function Composer({ client, view }: ComposerProps) {
           void send();
         }}
       />
-      <button type="submit" class="main" disabled={text.value.trim() === ""}>
+      <button type="submit" class="main" disabled={draft.text.trim() === ""}>
         Send
       </button>
       <p id="composer-size" class={size > most ? "fault" : "hint"} hidden={size < most / 2}>

@@ -1,27 +1,90 @@
-/** Text that was written and not sent, kept per actor and room until it is. */
+/**
+ * Text that was written and not sent, kept per actor and room until it is, and the id under which it was handed over last.
+ *
+ * A page may be left between the store's taking a message and the composer's hearing of it. The text then stands in the
+ * composer again; sent as it is, it goes under the id that it has, and is one message either way.
+ */
 
-const held = new Map<string, string>();
+import { type Signal, signal } from "@preact/signals";
 
-const placeOf = (actor: string, room: string) => `hapax.draft:${JSON.stringify([actor, room])}`;
+/** A text that the outbox may have, and its id. */
+interface Given {
+  readonly id: string;
+  readonly text: string;
+}
 
-export function draftOf(actor: string, room: string): string {
-  const place = placeOf(actor, room);
-  const inMemory = held.get(place);
-  if (inMemory !== undefined) return inMemory;
+export class Draft {
+  readonly #text: Signal<string>;
+  readonly #place: string;
+  #given: Given | undefined;
+
+  constructor(place: string) {
+    this.#place = place;
+    this.#text = signal(read(`hapax.draft:${place}`));
+    this.#given = parse(read(`hapax.given:${place}`));
+  }
+
+  get text(): string {
+    return this.#text.value;
+  }
+
+  /** Emptied, it is done with: the same words written anew are another message. */
+  write(text: string): void {
+    this.#text.value = text;
+    keep(`hapax.draft:${this.#place}`, text);
+    if (text === "") this.taken();
+  }
+
+  /** The id of a text whose fate nobody knows, undefined for any other. */
+  idOf(text: string): string | undefined {
+    return this.#given?.text === text ? this.#given.id : undefined;
+  }
+
+  /** Notes an id before the outbox gets the text. */
+  give(id: string, text: string): void {
+    this.#given = { id, text };
+    keep(`hapax.given:${this.#place}`, JSON.stringify(this.#given));
+  }
+
+  /** The outbox has it, or surely has not. */
+  taken(): void {
+    this.#given = undefined;
+    keep(`hapax.given:${this.#place}`, "");
+  }
+}
+
+const drafts = new Map<string, Draft>();
+
+/** The one draft of an actor in a room on this page, read of the browser's storage the first time. */
+export function draftOf(actor: string, room: string): Draft {
+  const place = JSON.stringify([actor, room]);
+  const draft = drafts.get(place) ?? new Draft(place);
+  drafts.set(place, draft);
+  return draft;
+}
+
+function read(name: string): string {
   try {
-    return localStorage.getItem(place) ?? "";
+    return localStorage.getItem(name) ?? "";
   } catch {
     return "";
   }
 }
 
-export function keepDraft(actor: string, room: string, text: string): void {
-  const place = placeOf(actor, room);
-  held.set(place, text);
+function keep(name: string, value: string): void {
   try {
-    if (text === "") localStorage.removeItem(place);
-    else localStorage.setItem(place, text);
+    if (value === "") localStorage.removeItem(name);
+    else localStorage.setItem(name, value);
   } catch {
-    // Without storage, or over its quota, the draft lasts as long as the page.
+    // Without storage, or over its quota, it lasts as long as the page.
+  }
+}
+
+function parse(kept: string): Given | undefined {
+  try {
+    const { id, text } = JSON.parse(kept) as Partial<Record<string, unknown>>;
+    return typeof id === "string" && typeof text === "string" ? { id, text } : undefined;
+  } catch {
+    return undefined;
   }
 }

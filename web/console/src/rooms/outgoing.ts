@@ -1,5 +1,6 @@
 import { type Client, ClientError, zeroId } from "@hapax/client";
 import { touchOutbox } from "../core/hapax.ts";
+import type { Draft } from "./drafts.ts";
 import type { RoomView } from "./view.ts";
 
 /** Refusals that leave no trace: the id may be used again, and the text is as it was. */
@@ -11,39 +12,53 @@ const refusals = new Set(["zero_id", "not_issued", "bad_room", "bad_body", "too_
  */
 export class Outgoing {
   busy = false;
-  #doubtful: { readonly id: string; readonly text: string } | undefined;
 
-  async send(client: Client, view: RoomView, text: string): Promise<void> {
+  async send(client: Client, view: RoomView, draft: Draft, text: string): Promise<void> {
     this.busy = true;
     try {
-      if (this.#doubtful?.text === text) await this.#again(client, view, this.#doubtful.id, text);
-      else await this.#first(client, view, text);
-      this.#doubtful = undefined;
+      const id = draft.idOf(text);
+      if (id !== undefined) await again(client, view, id, text);
+      else await first(client, view, draft, text);
+      draft.taken();
       touchOutbox();
     } finally {
       this.busy = false;
     }
   }
+}
 
-  async #first(client: Client, view: RoomView, text: string): Promise<void> {
-    const id = client.nextMessageId();
-    if (id === zeroId) throw new Error("no message ids are to be had at the moment; try again");
-    view.remember(id, text);
-    try {
-      await client.send(view.room, id, { text });
-    } catch (e) {
-      if (e instanceof ClientError && refusals.has(e.code)) release(client, id);
-      else this.#doubtful = { id, text };
-      // A store that failed stays shut until it is asked for again: the next try finds it open, if it can be.
-      if (e instanceof ClientError && e.code === "broken") client.connect();
-      throw e;
+const outgoing = new WeakMap<Client, Map<string, Outgoing>>();
+
+/** One per client and room, so that a room left and entered again in the act doesn't send twice. */
+export function outgoingOf(client: Client, room: string): Outgoing {
+  const rooms = outgoing.get(client) ?? new Map<string, Outgoing>();
+  outgoing.set(client, rooms);
+  const found = rooms.get(room) ?? new Outgoing();
+  rooms.set(room, found);
+  return found;
+}
+
+async function first(client: Client, view: RoomView, draft: Draft, text: string): Promise<void> {
+  const id = client.nextMessageId();
+  if (id === zeroId) throw new Error("no message ids are to be had at the moment; try again");
+  view.remember(id, text);
+  draft.give(id, text);
+  try {
+    await client.send(view.room, id, { text });
+  } catch (e) {
+    if (e instanceof ClientError && refusals.has(e.code)) {
+      release(client, id);
+      draft.taken();
     }
+    // A store that failed stays shut until it is asked for again: the next try finds it open, if it can be.
+    if (e instanceof ClientError && e.code === "broken") client.connect();
+    throw e;
   }
+}
 
-  async #again(client: Client, view: RoomView, id: string, text: string): Promise<void> {
-    view.remember(id, text);
-    await client.resend(view.room, id, { text });
-  }
+async function again(client: Client, view: RoomView, id: string, text: string): Promise<void> {
+  view.remember(id, text);
+  await client.resend(view.room, id, { text });
 }
 
 function release(client: Client, id: string): void {

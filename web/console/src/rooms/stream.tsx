@@ -99,7 +99,7 @@ function Top({ view }: { readonly view: RoomView }) {
     return (
       <p class="between">
         <span class="fault">{view.fault.value}</span>{" "}
-        <button type="button" onClick={() => view.older()}>
+        <button type="button" onClick={() => view.again()}>
           Try again
         </button>
       </p>

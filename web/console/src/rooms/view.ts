@@ -61,6 +61,8 @@ export class RoomView {
   #running = false;
   #again = false;
   #closed = false;
+  /** The last look found the store failing: `fault` says why, until one succeeds. */
+  #failed = false;
   #following = true;
 
   constructor(client: Client, store: Store, room: string, heard: Heard) {
@@ -110,6 +112,9 @@ export class RoomView {
         }
         this.#box = true;
         break;
+      case "connection":
+        if (!this.#failed) return;
+        break; // A store that is opened anew is followed by a connection.
       case "evicted":
         if (e.row.room !== this.room) return;
         this.#box = true;
@@ -129,6 +134,13 @@ export class RoomView {
   touch(): void {
     this.#box = true;
     this.#look();
+  }
+
+  /** Tries again what `fault` tells of. */
+  again(): void {
+    this.fault.value = "";
+    this.touch();
+    void this.older();
   }
 
   /** Puts a page of history in front: the store's own rows, then the server's. */
@@ -165,7 +177,10 @@ export class RoomView {
     this.#running = true;
     try {
       await this.#read();
+      if (this.#failed) this.fault.value = "";
+      this.#failed = false;
     } catch (e) {
+      this.#failed = this.#tail = this.#box = true;
       if (!this.#closed) this.fault.value = (e as Error).message;
     } finally {
       this.#running = false;
@@ -274,8 +289,9 @@ export class RoomView {
   }
 
   #put(row: Row, nextIn: number | undefined): void {
-    const wait =
-      nextIn ?? (row.state === "queued" && row.interval > 0 ? row.lastAttemptAt + row.interval - Date.now() : 0);
+    // A machine's clock that went back makes no wait longer than it was planned.
+    const left = Math.min(row.lastAttemptAt + row.interval - Date.now(), row.interval);
+    const wait = nextIn ?? (row.state === "queued" ? left : 0);
     const nextAt = wait > 0 ? performance.now() + wait : 0;
     this.waiting.set(row.position, { row, text: this.#texts.get(row.id) ?? "", nextAt });
   }
