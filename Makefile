@@ -7,7 +7,7 @@ SHELL       := /bin/bash
 
 GO      ?= go
 # Packages whose tests start goroutines that share memory: run once more under the race detector.
-RACE    := ./internal/engine/... ./internal/fanout/... ./internal/store/... ./internal/wire/... ./internal/serve/... ./internal/forward/... ./client/...
+RACE    := ./internal/prove/... ./internal/engine/... ./internal/fanout/... ./internal/store/... ./internal/wire/... ./internal/serve/... ./internal/forward/... ./client/...
 SEED    ?= 1
 
 .PHONY: help

@@ -19,7 +19,16 @@ import (
 type direct struct {
 	store.Books
 	fail   atomic.Pointer[error] // of the next views and commits
-	twists func(store.BooksView) store.BooksView
+	twists atomic.Pointer[func(store.BooksView) store.BooksView]
+}
+
+// twist shows views otherwise than they are; nil: as they are.
+func (d *direct) twist(f func(store.BooksView) store.BooksView) {
+	if f == nil {
+		d.twists.Store(nil)
+		return
+	}
+	d.twists.Store(&f)
 }
 
 func (d *direct) failure() error {
@@ -41,8 +50,8 @@ func (d *direct) View(ctx context.Context, f func(intake.View) error) error {
 		return err
 	}
 	return d.ViewBooks(ctx, func(v store.BooksView) error {
-		if d.twists != nil {
-			v = d.twists(v)
+		if twist := d.twists.Load(); twist != nil {
+			v = (*twist)(v)
 		}
 		return f(v)
 	})

@@ -83,7 +83,7 @@ func TestAfterARestartTheTailIsChecked(t *testing.T) {
 		if h := headOf(t, d); h.Proof.Number != proved.Number {
 			t.Error("a good tail is no full proof")
 		}
-		d.twists = flip(headOf(t, d).Number)
+		d.twist(flip(headOf(t, d).Number))
 		p, end = running(t, d, Options{Every: time.Hour})
 		defer end()
 		if reason, blocked := p.Blocked(); !blocked || !p.Failed() || !strings.Contains(reason, "record ") {
@@ -98,7 +98,7 @@ func TestAfterARestartTheTailIsChecked(t *testing.T) {
 func TestAFailedProofBlocksUntilOneSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := filled(t, 10)
-		d.twists = flip(4)
+		d.twist(flip(4))
 		var told []bool
 		p, end := running(t, d, Options{Every: time.Hour, Changed: func(_ string, blocked bool) { told = append(told, blocked) }})
 		if reason, blocked := p.Blocked(); !blocked || !p.Failed() || !strings.Contains(reason, "record 4: ") {
@@ -111,7 +111,7 @@ func TestAFailedProofBlocksUntilOneSucceeds(t *testing.T) {
 		if _, blocked := p.Blocked(); !blocked {
 			t.Error("open after a restart")
 		}
-		d.twists = nil
+		d.twist(nil)
 		time.Sleep(retryEvery)
 		synctest.Wait()
 		if reason, blocked := p.Blocked(); blocked || p.Failed() {
