@@ -68,7 +68,6 @@ func (p *Prover) Failed() bool {
 // Run checks the records since the last proof, then proves the whole log every so often and notes its head, until ctx ends. Then it
 // notes the last head and returns.
 func (p *Prover) Run(ctx context.Context) {
-	p.changed()
 	var noted sync.WaitGroup
 	if p.o.Anchor != "" {
 		noted.Go(func() { p.anchors(ctx) })
@@ -146,7 +145,7 @@ func (p *Prover) tell(proof gateway.Proof) {
 		p.o.Log.Info("the log is proved", "number", proof.Number, "events", proof.Events)
 	}
 	p.mu.Unlock()
-	p.changed()
+	p.Tell()
 }
 
 func first(issues []string) string {
@@ -156,7 +155,8 @@ func first(issues []string) string {
 	return issues[0]
 }
 
-func (p *Prover) changed() {
+// Tell tells Options.Changed how it stands. Who starts Run calls it first, before anybody can ask whether the server is ready.
+func (p *Prover) Tell() {
 	if p.o.Changed != nil {
 		p.o.Changed(p.Blocked())
 	}

@@ -30,6 +30,7 @@ func headOf(t *testing.T, d *direct) (h gateway.Head) {
 func running(t *testing.T, d *direct, o Options) (p *Prover, end func()) {
 	o.Books, o.Log = d, quiet()
 	p = New(o)
+	p.Tell()
 	if _, blocked := p.Blocked(); !blocked {
 		t.Error("not blocked before anything was checked")
 	}

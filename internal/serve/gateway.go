@@ -169,6 +169,7 @@ func (g *gatewayHouse) start() {
 		return
 	}
 	g.begin.Do(func() {
+		g.prover.Tell()
 		g.proving.group.Go(func() { g.prover.Run(g.proving.ctx) })
 		g.forwarding.group.Go(func() {
 			if err := g.forward.Run(g.forwarding.ctx); err != nil {

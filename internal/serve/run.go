@@ -91,8 +91,8 @@ func Run(ctx context.Context, c config.Config, host Host) error {
 	if err != nil {
 		return errors.Join(err, s.closeListeners(), s.closeParts(ctx))
 	}
+	s.gateway.start() // and says that the log is being checked, before the server counts as ready
 	s.health.Up("start")
-	s.gateway.start()
 	s.log.Info("listening", "address", addresses.Clients, "admin", addresses.Admin, "dev", addresses.Dev, "epoch", s.engine.Identity().Epoch)
 	if host.Started != nil {
 		host.Started(addresses)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -23,6 +24,7 @@ type guard struct {
 	failed   error // the first failure
 	onFail   func(error)
 	manifest manifestMark
+	logs     map[string]*guardedFile // those being written, by path
 }
 
 // manifestMark is a manifest of the database and how much of it was synced. A manifest that is found shorter was cut.
@@ -73,10 +75,51 @@ func (g *guard) file(name string, open func() (vfs.File, error)) (vfs.File, erro
 		return &guardedFile{File: f, guard: g, void: true}, nil
 	}
 	gf := &guardedFile{File: f, guard: g}
-	if base := g.PathBase(name); strings.HasPrefix(base, "MANIFEST-") {
+	switch base := g.PathBase(name); {
+	case strings.HasPrefix(base, "MANIFEST-"):
 		gf.manifest, gf.folder = base, g.PathDir(name)
+	case strings.HasSuffix(base, ".log"):
+		gf.log = name
+		g.mu.Lock()
+		if g.logs == nil {
+			g.logs = map[string]*guardedFile{}
+		}
+		g.logs[name] = gf
+		g.mu.Unlock()
 	}
 	return gf, nil
+}
+
+// Open opens a file for reading; of a log that is being written, what is written of it now. A log is often an old one written over: a
+// checkpoint that copies it while it grows could take new records, then old bytes, then newer records, and nobody could open that.
+func (g *guard) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	g.mu.Lock()
+	growing := g.logs[name]
+	g.mu.Unlock()
+	if growing == nil {
+		return g.FS.Open(name, o...)
+	}
+	size := growing.size.Load()
+	f, err := g.FS.Open(name, o...)
+	if err != nil {
+		return nil, err
+	}
+	return &prefixFile{File: f, left: size}, nil
+}
+
+// prefixFile is a file of which only so many bytes are read on.
+type prefixFile struct {
+	vfs.File
+	left int64
+}
+
+func (f *prefixFile) Read(p []byte) (int, error) {
+	if f.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := f.File.Read(p[:min(int64(len(p)), f.left)])
+	f.left -= int64(n)
+	return n, err
 }
 
 func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
@@ -148,13 +191,14 @@ type guardedFile struct {
 	void     bool   // it stands for a file that was never made
 	manifest string // its name, where it is a manifest
 	folder   string // in which the manifest's entry isn't synced yet
-	size     int64
+	log      string // its path, where it is a log
+	size     atomic.Int64
 }
 
 func (f *guardedFile) Write(p []byte) (int, error) {
 	f.guard.change(func() error {
 		n, err := f.File.Write(p)
-		f.size += int64(n)
+		f.size.Add(int64(n))
 		if err == nil && n < len(p) {
 			err = io.ErrShortWrite
 		}
@@ -173,7 +217,7 @@ func (f *guardedFile) Sync() error { return f.sync(f.File.Sync) }
 func (f *guardedFile) SyncData() error { return f.sync(f.File.SyncData) }
 
 func (f *guardedFile) sync(do func() error) error {
-	size := f.size // what a concurrent write adds isn't covered
+	size := f.size.Load() // what a concurrent write adds isn't covered
 	f.guard.change(do)
 	if f.folder != "" {
 		// Pebble points to a new manifest and only then syncs the folder, for both entries at once. A power cut may keep the
@@ -204,6 +248,11 @@ func (f *guardedFile) Preallocate(offset, n int64) error {
 func (f *guardedFile) Close() error {
 	if f.void {
 		return nil
+	}
+	if f.log != "" {
+		f.guard.mu.Lock()
+		delete(f.guard.logs, f.log)
+		f.guard.mu.Unlock()
 	}
 	if err := f.File.Close(); err != nil {
 		f.guard.fail(err)
