@@ -69,21 +69,33 @@ export function signOut(): void {
 
 function keep(who: Identity, stay: boolean): void {
   const [session, lasting] = storages();
-  (stay ? lasting : session)?.setItem(place, JSON.stringify(who));
+  try {
+    (stay ? lasting : session)?.setItem(place, JSON.stringify(who));
+  } catch {
+    // Full: whoever it is stays signed in as long as this page, and is asked again at the next visit.
+  }
   identity.value = who;
 }
 
 function remembered(): Identity | undefined {
   for (const storage of storages()) {
-    const text = storage.getItem(place);
-    if (text === null) continue;
-    const who = JSON.parse(text) as Partial<Record<string, string>>;
+    const who = readIdentity(storage.getItem(place));
     if (who.way === "name" && who.actor) return { way: "name", actor: who.actor };
     if (who.way === "token" && who.actor && who.token) {
       return { way: "token", actor: who.actor, token: who.token };
     }
   }
   return undefined;
+}
+
+/** What a storage holds of an identity; nothing where it holds something else, as any page of this origin may write there. */
+function readIdentity(text: string | null): Partial<Record<string, string>> {
+  try {
+    const who: unknown = JSON.parse(text ?? "{}");
+    return typeof who === "object" && who !== null ? who : {};
+  } catch {
+    return {};
+  }
 }
 
 /** The tab's storage and the browser's, as far as the browser lets the page have them. */
