@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import type { Chromium } from "../harness/chromium.ts";
 import { Console } from "../harness/console.ts";
 import { Server } from "../harness/server.ts";
-import { traced } from "./trace.ts";
+import { longTasks } from "./long_tasks.ts";
 
 let server: Server;
 let browser: Browser;
@@ -32,13 +32,13 @@ const fresh = async () =>
 
 /** Sends n messages as another actor over one connection, at a rate a second; 0 is as fast as they are answered. */
 async function pour(room: string, n: number, rate: number): Promise<void> {
+  const token = await server.token("eve");
   const ws = new WebSocket(`ws://${server.address}/v1/ws`, "hapax.v1", { perMessageDeflate: false });
   let done = () => {};
   const answered = new Promise<void>((resolve) => {
     done = resolve;
   });
   let acks = 0;
-  const token = await server.token("eve");
   ws.on("open", () => ws.send(JSON.stringify({ type: "hello", token })));
   const send = (i: number) =>
     ws.send(
@@ -93,12 +93,12 @@ it("ten thousand messages scroll", async () => {
   await (await page.signIn("reader")).enter("many");
   await page.page.locator('[data-seq="10000"]').waitFor();
   let seen: number[] = [];
-  const up = await traced(browser, page.page, async () => {
+  const up = await longTasks(page.page, async () => {
     seen = await page.scrolledThrough();
   });
   tell(`${seen.length} messages read by scrolling up, main thread`, up);
   const nodes = await page.page.evaluate(() => document.querySelectorAll(".line").length);
-  const down = await traced(browser, page.page, async () => {
+  const down = await longTasks(page.page, async () => {
     await page.page.evaluate(async () => {
       const box = document.querySelector(".stream")!;
       for (let top = 0; top < box.scrollHeight - box.clientHeight; top += 900) {
@@ -117,7 +117,7 @@ it("five hundred messages a second arrive", async () => {
   await page.connection("Online");
   const keys: number[] = [];
   let frames = 0;
-  const tasks = await traced(browser, page.page, async () => {
+  const tasks = await longTasks(page.page, async () => {
     const poured = pour("flood", 5_000, 500);
     const counted = page.page.evaluate(async () => {
       const end = performance.now() + 9_000;
