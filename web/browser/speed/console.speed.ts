@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import type { Chromium } from "../harness/chromium.ts";
 import { Console } from "../harness/console.ts";
 import { Server } from "../harness/server.ts";
-import { longTasks } from "./long_tasks.ts";
+import { traced } from "./trace.ts";
 
 let server: Server;
 let browser: Browser;
@@ -93,12 +93,12 @@ it("ten thousand messages scroll", async () => {
   await (await page.signIn("reader")).enter("many");
   await page.page.locator('[data-seq="10000"]').waitFor();
   let seen: number[] = [];
-  const up = await longTasks(page.page, async () => {
+  const up = await traced(browser, page.page, async () => {
     seen = await page.scrolledThrough();
   });
   tell(`${seen.length} messages read by scrolling up, main thread`, up);
   const nodes = await page.page.evaluate(() => document.querySelectorAll(".line").length);
-  const down = await longTasks(page.page, async () => {
+  const down = await traced(browser, page.page, async () => {
     await page.page.evaluate(async () => {
       const box = document.querySelector(".stream")!;
       for (let top = 0; top < box.scrollHeight - box.clientHeight; top += 900) {
@@ -117,7 +117,7 @@ it("five hundred messages a second arrive", async () => {
   await page.connection("Online");
   const keys: number[] = [];
   let frames = 0;
-  const tasks = await longTasks(page.page, async () => {
+  const tasks = await traced(browser, page.page, async () => {
     const poured = pour("flood", 5_000, 500);
     const counted = page.page.evaluate(async () => {
       const end = performance.now() + 9_000;
