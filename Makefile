@@ -61,8 +61,8 @@ mutate: ## put faults into the settlement and the audit; each must be caught by 
 	$(GO) run ./test/mutate
 
 .PHONY: agree
-agree: ## hold settlement, audit and probe against each other on 20,000 random scenarios
-	$(GO) test -count=1 -timeout 15m -run TestThreeReadingsAgree ./test/agree -scenarios 20000 -seed 1000
+agree: ## hold settlement, audit and probe against each other on 8,000 random scenarios
+	$(GO) test -count=1 -timeout 15m -run TestThreeReadingsAgree ./test/agree -scenarios 8000 -seed 1000
 
 .PHONY: bench-settle
 bench-settle: ## settle 20 million events against SQLite and against sort with awk, equal figures required

@@ -80,7 +80,7 @@ func buildWith(t *testing.T, names ...string) (program string) {
 		t.Fatal(err)
 	}
 	program = filepath.Join(dir, "hapax")
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", file, "-o", program, "./cmd/hapax")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", file, "-o", program, "./cmd/hapax")
 	build.Dir = moduleRoot
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%q: %v\n%s", names, err, out)
