@@ -130,7 +130,8 @@ func TestSpoiledFiles(t *testing.T) {
 		}
 	}
 	t.Logf("opened as it was %d, as a new epoch %d, refused %d", opened, anew, refused)
-	if opened < 20 || refused < 20 || anew < 2 {
+	least := 20 / min(4, int(stride())) // a short run tries less
+	if opened < least || refused < least || anew < 2 {
 		t.Fatal("some answer hardly ever came: the harm is too uniform")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -138,11 +139,14 @@ func TestReadOnlyFolder(t *testing.T) {
 func TestMakingCutOff(t *testing.T) {
 	for n := 1; ; n++ {
 		fs := vfs.NewCrashableMem()
+		var mu sync.Mutex // the database and the noter change the disk side by side
 		var left *vfs.MemFS
 		i := 0
 		o := small()
 		o.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				mu.Lock()
+				defer mu.Unlock()
 				if i++; i == n {
 					left = fs.CrashClone(vfs.CrashCloneCfg{})
 				}
@@ -153,7 +157,9 @@ func TestMakingCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		mu.Lock()
 		made := left == nil
+		mu.Unlock()
 		send(t, s, "1")
 		closed(t, s)
 		if made {
