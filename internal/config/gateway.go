@@ -120,6 +120,8 @@ type Amount struct {
 type SeenAt struct {
 	From `yaml:",inline"`
 	Form string `yaml:"form,omitempty"` // unix, unix_ms or rfc3339
+	// MaxBehind is how far before the server's clock it may lie, in whole seconds; 0: ten years.
+	MaxBehind time.Duration `yaml:"max_behind,omitempty"`
 }
 
 // Forward is the destination of accepted events.

@@ -12,6 +12,7 @@ type Event struct {
 	Scope  settle.Scope // ScopeNone: the source's word for the key stands
 	Named  bool         // the delivery names its time
 	SeenAt int64        // Unix seconds, where Named
+	Behind int64        // how many seconds before now SeenAt may lie, where Named; 0: MaxBehindS
 	Amount string       // as it came, "" where it is absent; cut to MaxAmountText
 	// AmountOK is false where Amount is no amount by the contract, or the currency is none.
 	AmountOK    bool
@@ -29,6 +30,10 @@ const MaxAmountText = 65
 
 // MaxAheadS is how far a named time may lie ahead of the server, in seconds.
 const MaxAheadS = 300
+
+// MaxBehindS is how far a named time may lie behind the server where its source says nothing else, in seconds: ten years. Seconds that
+// are taken for milliseconds lie in 1970.
+const MaxBehindS = 315_576_000
 
 // Register makes or changes the registration of a key.
 type Register struct {
@@ -129,6 +134,7 @@ const (
 	Done     Kind = iota + 1 // carried out; of an event: see Decision
 	Same                     // nothing to do: it stands already, or was done by an earlier request
 	Ahead                    // the event names a time too far ahead; refused, nothing stored
+	Behind                   // likewise, too far in the past
 	NoSource                 // the source has no settings; refused, nothing stored
 	NoKey                    // the key isn't registered
 	HasEvent                 // the key has an event: its registration stays

@@ -1,6 +1,10 @@
 package gateway
 
-import "hapax/internal/settle"
+import (
+	"cmp"
+
+	"hapax/internal/settle"
+)
 
 // verdict is how an event was judged: the contract's outcome, and what the gateway adds to it.
 type verdict struct {
@@ -23,6 +27,9 @@ func takeEvent(r Rows, now int64, e *Event) (Outcome, error) {
 	}
 	if e.Named && e.SeenAt > now/1000+MaxAheadS {
 		return Outcome{Kind: Ahead}, nil
+	}
+	if e.Named && e.SeenAt < now/1000-cmp.Or(e.Behind, MaxBehindS) {
+		return Outcome{Kind: Behind}, nil
 	}
 	k, err := r.Key(e.Name)
 	if err != nil {

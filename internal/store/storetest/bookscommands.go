@@ -137,6 +137,8 @@ func nothingChangedNothingWritten(t *testing.T, p Place) {
 	ahead := k.event("k")
 	ahead.Named, ahead.SeenAt = true, Start/1000+gateway.MaxAheadS+1
 	k.all(gateway.Ahead, ahead)
+	ahead.SeenAt = Start/1000 - gateway.MaxBehindS - 1
+	k.all(gateway.Behind, ahead)
 	k.all(gateway.NoKey, &gateway.Unregister{Name: k.event("none").Name})
 	same(t, k.picture(), before)
 }

@@ -1,20 +1,16 @@
 package ingest
 
 import (
-	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
-
-	"hapax/protocol"
 )
 
-// A CloudEvent is read in its JSON form (CloudEvents 1.0.2, JSON format), whatever mode it came in: fields, ignored members and
-// fingerprint then mean the same for all three. docs/adr/0010-reading-deliveries.md says why the readers of the SDK are not used.
+// What CloudEvents 1.0.2 says of attributes and of the headers that they are in binary mode. docs/adr/0010-reading-deliveries.md says
+// why the readers of the SDK are not used; eventform.go reads whole events.
 
 // eventHeader is what the headers of an event's attributes begin with in binary mode.
 const eventHeader = "Ce-"
@@ -31,103 +27,33 @@ func validAttribute(name string) bool {
 	return name != ""
 }
 
-// checkEvent says what keeps a JSON object from being a CloudEvent.
-func checkEvent(v protocol.Value) *Problem {
-	if v.Kind() != protocol.JSONObject {
-		return problem(BadBody, "a CloudEvent is an object")
+// definedAttribute says whether CloudEvents 1.0 itself defines an attribute; all of those are texts.
+func definedAttribute(name string) bool {
+	switch name {
+	case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema":
+		return true
 	}
-	found := map[string]bool{}
-	for name, member := range v.Elements() {
-		kind := member.Kind()
-		found[name] = kind != protocol.JSONNull
-		switch {
-		case name == "data":
-		case name == "data_base64":
-			if _, err := base64.StdEncoding.DecodeString(member.Text()); kind != protocol.JSONString || err != nil {
-				return problem(BadBody, "data_base64 isn't base64")
-			}
-		case !validAttribute(name):
-			return problem(BadBody, "%.64q is no name of an attribute", name)
-		case kind == protocol.JSONObject || kind == protocol.JSONArray:
-			return problem(BadBody, "attribute %.64q is no text, number or truth value", name)
-		case !validValue(name, member):
+	return false
+}
+
+// checkAttributes says what keeps attributes from being those of a CloudEvent.
+func checkAttributes(attributes map[string]string) *Problem {
+	for name, text := range attributes {
+		bad := definedAttribute(name) && text == "" || name == "specversion" && text != "1.0"
+		if name == "time" {
+			_, ok := parseInstant(text)
+			bad = !ok
+		}
+		if bad {
 			return problem(BadBody, "attribute %s isn't what CloudEvents 1.0 asks for", name)
 		}
 	}
 	for _, name := range []string{"specversion", "id", "source", "type"} {
-		if !found[name] {
+		if _, there := attributes[name]; !there {
 			return problem(BadBody, "attribute %s is missing", name)
 		}
 	}
-	if found["data"] && found["data_base64"] {
-		return problem(BadBody, "data and data_base64 exclude each other")
-	}
 	return nil
-}
-
-// validValue checks the attributes that CloudEvents 1.0 defines. Null stands for a missing one.
-func validValue(name string, v protocol.Value) bool {
-	switch name {
-	case "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema":
-	default:
-		return true
-	}
-	if v.Kind() == protocol.JSONNull {
-		return true
-	}
-	text := v.Text()
-	switch {
-	case v.Kind() != protocol.JSONString || text == "":
-		return false
-	case name == "specversion":
-		return text == "1.0"
-	case name == "time":
-		_, err := time.Parse(time.RFC3339Nano, text)
-		return err == nil
-	}
-	return true
-}
-
-// binaryEvent builds the JSON form of an event whose attributes are headers and whose data is the body.
-func binaryEvent(m media, h http.Header, body []byte) (protocol.Value, *Problem) {
-	members := map[string]json.RawMessage{}
-	for header, values := range h {
-		name, ok := strings.CutPrefix(header, eventHeader)
-		if !ok {
-			continue
-		}
-		name = strings.ToLower(name)
-		text, fault := attributeText(values)
-		if fault == "" && (name == "data" || name == "datacontenttype" || !validAttribute(name)) {
-			fault = "is no name of an attribute"
-		}
-		if fault != "" {
-			return protocol.Value{}, problem(BadBody, "header %.64q %s", header, fault)
-		}
-		members[name] = quote(text)
-	}
-	if m.text != "" {
-		if !utf8.ValidString(m.text) {
-			return protocol.Value{}, problem(BadBody, "the Content-Type isn't UTF-8")
-		}
-		members["datacontenttype"] = quote(m.text)
-	}
-	switch {
-	case len(body) == 0:
-	case isJSON(m.name):
-		// Read on its own first: what isn't one document must not become members of the event.
-		if _, err := protocol.ReadDocument(body); err != nil {
-			return protocol.Value{}, problem(BadBody, "the data is no JSON that all readers read alike: %s", err.(*protocol.Problem).Message)
-		}
-		members["data"] = body
-	default:
-		members["data_base64"] = quote(base64.StdEncoding.EncodeToString(body))
-	}
-	d, err := protocol.ReadDocument(object(members))
-	if err != nil {
-		return protocol.Value{}, problem(BadBody, "the event is no JSON that all readers read alike: %s", err.(*protocol.Problem).Message)
-	}
-	return d.Root(), checkEvent(d.Root())
 }
 
 // object writes members as they are; encoding/json would write numbers and texts of the data in another way.
@@ -156,14 +82,60 @@ func quote(text string) json.RawMessage {
 	return out
 }
 
-// attributeText is what a header says of an attribute: percent-encoded UTF-8 (CloudEvents 1.0.2, HTTP binding, 3.1.3.2).
+// attributeText is what a header says of an attribute (CloudEvents 1.0.2, HTTP binding, 3.1.3.2): quotes around the value are taken
+// off with what is escaped within, then percent-encoding is decoded once. A quote within a value that doesn't begin with one, and a percent
+// sign that begins no escape, are themselves: widely used senders write both as they are.
 func attributeText(values []string) (text, fault string) {
 	if len(values) > 1 {
 		return "", "stands more than once"
 	}
-	text, err := url.PathUnescape(values[0])
-	if err != nil || !utf8.ValidString(text) {
+	text = strings.Trim(values[0], " \t")
+	if strings.HasPrefix(text, `"`) {
+		var ok bool
+		if text, ok = unquote(text); !ok {
+			return "", "has quotes that don't end where the value does"
+		}
+	}
+	if text = unescape(text); !utf8.ValidString(text) {
 		return "", "isn't percent-encoded UTF-8"
 	}
 	return text, ""
+}
+
+// unquote reads a quoted-string of RFC 7230, 3.2.6, that is the whole text and begins with its quote.
+func unquote(text string) (inner string, ok bool) {
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			return b.String(), i == len(text)-1
+		case '\\':
+			if i++; i == len(text) {
+				return "", false
+			}
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}
+
+// unescape decodes %XX, once. A percent sign before anything else stays.
+func unescape(text string) string {
+	if !strings.Contains(text, "%") {
+		return text
+	}
+	b := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			if c, err := hex.DecodeString(text[i+1 : i+3]); err == nil {
+				b = append(b, c[0])
+				i += 2
+				continue
+			}
+		}
+		b = append(b, text[i])
+	}
+	return string(b)
 }

@@ -70,5 +70,9 @@ func (c *Compiled) reread(b *gateway.Body) (protocol.Value, bool) {
 	if err != nil {
 		return protocol.Value{}, false
 	}
+	if c.format == FormatCloudEvents {
+		v, p := jsonEvent(d.Root())
+		return v, p == nil
+	}
 	return d.Root(), true
 }

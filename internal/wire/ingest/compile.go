@@ -170,6 +170,10 @@ func (s *Source) checkReading() error {
 		f.check(errors.New("seen_at: a place and a form are needed, or neither"))
 	}
 	f.oneOf("seen_at form", s.SeenAtForm, "", TimeUnix, TimeUnixMs, TimeRFC3339)
+	f.within("seen_at max_behind", s.SeenAtBehindS, 0, maxInteger)
+	if s.SeenAtBehindS > 0 && s.SeenAt == (Field{}) {
+		f.check(errors.New("seen_at: max_behind needs a place and a form"))
+	}
 	if s.SeenAt.Constant != "" {
 		f.check(errors.New("seen_at: a constant time would make everything a repeat"))
 	}

@@ -41,20 +41,27 @@ func mediaOf(h http.Header) (media, *Problem) {
 	if err != nil {
 		return media{}, problem(UnsupportedType, "the Content-Type is none")
 	}
-	if charset, ok := parameters["charset"]; ok && isJSON(name) && !strings.EqualFold(charset, "utf-8") {
+	if charset, ok := parameters["charset"]; ok && isJSON(name) && !isUTF8(charset) {
 		return media{}, problem(UnsupportedType, "JSON is read as UTF-8")
 	}
 	return media{text, name}, nil
 }
 
-// isJSON says whether a media type is written in JSON.
-func isJSON(name string) bool { return name == mediaJSON || strings.HasSuffix(name, "+json") }
+// isJSON says whether a media type, in lower case, is written in JSON. Before application/json there was text/json.
+func isJSON(name string) bool {
+	return strings.HasSuffix(name, "/json") || strings.HasSuffix(name, "+json")
+}
+
+// isUTF8 says whether a charset is UTF-8, by its name or the one that many senders give it.
+func isUTF8(charset string) bool {
+	return strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
+}
 
 // admit says whether the source reads bodies of that type.
 func (c *Compiled) admit(m media, h http.Header) *Problem {
 	switch {
 	case c.format == FormatJSON && !isJSON(m.name):
-		return problem(UnsupportedType, "the source reads JSON: application/json, or a type that ends in +json")
+		return problem(UnsupportedType, "the source reads JSON: application/json, or another type that ends in /json or +json")
 	case c.format == FormatCloudEvents && m.name != mediaEvent && m.name != mediaEventBatch && !isBinaryEvent(h):
 		return problem(UnsupportedType, "the source reads CloudEvents: %s, %s, or one in binary mode", mediaEvent, mediaEventBatch)
 	}
@@ -78,7 +85,8 @@ func (c *Compiled) items(m media, h http.Header, body []byte) (items []item, bat
 	whole.value = d.Root()
 	if c.format == FormatCloudEvents {
 		if m.name == mediaEvent {
-			return []item{whole}, false, checkEvent(whole.value)
+			whole.value, p = jsonEvent(whole.value)
+			return []item{whole}, false, p
 		}
 		if whole.value.Kind() != protocol.JSONArray {
 			return nil, false, problem(BadBody, "a batch of CloudEvents is an array")
@@ -102,7 +110,7 @@ func (c *Compiled) split(whole *item) (items []item, batch bool, p *Problem) {
 		}
 		it := item{header: whole.header, bytes: []byte(v.Literal()), contentType: contentType, value: v}
 		if c.format == FormatCloudEvents {
-			it.fault = checkEvent(v)
+			it.value, it.fault = jsonEvent(v)
 		}
 		items = append(items, it)
 	}

@@ -1,11 +1,11 @@
 package ingest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"strings"
-	"time"
 
 	"hapax/internal/gateway"
 	"hapax/internal/settle"
@@ -127,15 +127,15 @@ func (c *Compiled) time(e *gateway.Event, it *item) *Problem {
 	if !ok {
 		return problem(BadField, "the time, %s, is missing or no time of the form %s", c.seenAt.said, c.Source.SeenAtForm)
 	}
-	e.Named, e.SeenAt = true, at
+	e.Named, e.SeenAt, e.Behind = true, at, cmp.Or(c.Source.SeenAtBehindS, gateway.MaxBehindS)
 	return nil
 }
 
 // parseTime reads a time as Unix seconds that the contract can hold.
 func parseTime(text, form string) (seconds int64, ok bool) {
 	if form == TimeRFC3339 {
-		t, err := time.Parse(time.RFC3339Nano, text)
-		return t.Unix(), err == nil && t.Unix() >= 0
+		at, ok := parseInstant(text)
+		return at.seconds, ok && at.seconds >= 0
 	}
 	n, ok := settle.ParseInteger([]byte(text))
 	if form == TimeUnixMs {

@@ -236,6 +236,10 @@ func TestNamedTimes(t *testing.T) {
 		{ingest.TimeRFC3339, `"2023-11-14T22:13:19Z"`, began - 1}, {ingest.TimeRFC3339, `"2023-11-14T23:13:19.999+01:00"`, began - 1},
 		{ingest.TimeRFC3339, `"2023-11-14 22:13:19"`, 0}, {ingest.TimeRFC3339, `"1969-12-31T23:59:59Z"`, 0}, {ingest.TimeRFC3339, "1699999999", 0},
 		{ingest.TimeUnix, fmt.Sprint(began + 300), began + 300}, {ingest.TimeUnix, fmt.Sprint(began + 301), -1}, {ingest.TimeUnix, "32503680000", -1}, // year 3000
+		// C6: seconds where milliseconds are read, and any time of more than ten years ago.
+		{ingest.TimeUnixMs, "1699999999", -2}, {ingest.TimeUnixMs, "1000000000", -2}, {ingest.TimeUnixMs, "0", -2}, {ingest.TimeUnix, "0", -2}, {ingest.TimeRFC3339, `"1970-01-01T00:00:00Z"`, -2},
+		{ingest.TimeUnix, fmt.Sprint(began - gateway.MaxBehindS), began - gateway.MaxBehindS}, {ingest.TimeUnix, fmt.Sprint(began - gateway.MaxBehindS - 1), -2},
+		{ingest.TimeUnixMs, fmt.Sprint((began-gateway.MaxBehindS)*1000 - 1), -2},
 	} {
 		g := open(t, plain(at(c.form)))
 		before := g.head()
@@ -245,7 +249,8 @@ func TestNamedTimes(t *testing.T) {
 			if r.status != http.StatusAccepted || r.SeenAt != c.want || r.Raised {
 				t.Errorf("%s %s: %d %s", c.form, c.text, r.status, r.text)
 			}
-		case c.want == 0 && (r.status != 400 || r.Code != ingest.BadField), c.want < 0 && (r.status != 400 || r.Code != ingest.TimeAhead), g.head() != before:
+		case c.want == 0 && (r.status != 400 || r.Code != ingest.BadField), c.want == -1 && (r.status != 400 || r.Code != ingest.TimeAhead),
+			c.want == -2 && (r.status != 400 || r.Code != ingest.TimeBehind || r.Retry != ingest.SameKey), g.head() != before:
 			t.Errorf("%s %s: %d %s", c.form, c.text, r.status, r.text)
 		}
 	}
@@ -256,6 +261,22 @@ func TestNamedTimes(t *testing.T) {
 	}
 	if e, _ := g.record(); e.NamedAt != began-50 || e.SeenAt != began {
 		t.Errorf("both times are kept: %+v", e)
+	}
+}
+
+// C6: a source that takes older times says so.
+func TestAnOldTimeIsTakenWhereItsSourceSaysSo(t *testing.T) {
+	g := open(t, plain(func(s *ingest.Source) {
+		s.SeenAt, s.SeenAtForm, s.SeenAtBehindS = ingest.Field{Pointer: "/at"}, ingest.TimeUnixMs, began
+	}))
+	if r := g.post(`{"id":"a","amount":"1","at":1699999999}`); r.status != http.StatusAccepted || r.SeenAt != 1_699_999 {
+		t.Errorf("%d %s", r.status, r.text)
+	}
+	g = open(t, plain(func(s *ingest.Source) {
+		s.SeenAt, s.SeenAtForm, s.SeenAtBehindS = ingest.Field{Pointer: "/at"}, ingest.TimeUnix, 60
+	}))
+	if r := g.post(fmt.Sprintf(`{"id":"a","amount":"1","at":%d}`, began-61)); r.Code != ingest.TimeBehind {
+		t.Errorf("%d %s", r.status, r.text)
 	}
 }
 

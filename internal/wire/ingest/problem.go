@@ -21,6 +21,7 @@ const (
 	BadKey          Code = "bad_key"
 	BadField        Code = "bad_field"
 	TimeAhead       Code = "time_ahead"
+	TimeBehind      Code = "time_behind"
 	UnknownKey      Code = "unknown_key"
 	BadAmount       Code = "bad_amount"
 	Mismatch        Code = "mismatch"
@@ -61,6 +62,7 @@ var rules = []Rule{
 	{BadKey, "The event has no valid key", http.StatusBadRequest, Never, false},
 	{BadField, "A field of the event is none", http.StatusBadRequest, Never, false},
 	{TimeAhead, "The event is dated too far ahead", http.StatusBadRequest, SameKey, false},
+	{TimeBehind, "The event is dated too far back", http.StatusBadRequest, SameKey, false},
 	{UnknownKey, "The key isn't registered", http.StatusUnprocessableEntity, SameKey, false},
 	{BadAmount, "The amount is none", http.StatusUnprocessableEntity, SameKey, false},
 	{Mismatch, "The key names another event", http.StatusUnprocessableEntity, NewKey, false},

@@ -27,6 +27,8 @@ type Source struct {
 	// SeenAt is the time that an event names. Unset: the moment at which its record gets its number.
 	SeenAt     Field
 	SeenAtForm string // with SeenAt: TimeUnix, TimeUnixMs or TimeRFC3339
+	// SeenAtBehindS is how many seconds before the server's a named time may lie, a contract integer. 0: gateway.MaxBehindS.
+	SeenAtBehindS int64
 
 	WindowS     int64  // replay window in seconds, a contract integer; 0: the policy's
 	Registry    string // RegistryRequired or RegistryOpen
