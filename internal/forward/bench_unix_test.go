@@ -4,6 +4,7 @@ package forward
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
@@ -96,6 +97,7 @@ func fill(b *testing.B, books intake.Books) {
 		commands = append(commands, &gateway.Event{
 			Name: gateway.Name{Tenant: "acme", Source: "shop", Key: fmt.Sprint("order-", i)}, ID: fmt.Sprintf("ev_%026d", i), Amount: "1", AmountOK: true,
 			Value: amount, Currency: "USD", Body: &gateway.Body{ContentType: "application/json", Bytes: fmt.Appendf(nil, `{"order":%300d}`, i)},
+			Digest: sha256.Sum256(fmt.Appendf(nil, `{"order":%300d}`, i)),
 		})
 		if len(commands) == 512 || i == b.N-1 {
 			if _, err := books.Enter(context.Background(), commands...); err != nil {

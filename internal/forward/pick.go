@@ -2,6 +2,7 @@ package forward
 
 import (
 	"context"
+	"crypto/sha256"
 
 	"hapax/client/session"
 	"hapax/internal/engine/intake"
@@ -102,6 +103,13 @@ func (s *Service) take(v intake.View, now int64, l *lane, d gateway.Delivery, p 
 		p.dead = append(p.dead, doomed{l, d.Number, "body erased"})
 		return nil
 	}
+	if ok, err := asRecorded(v, d.Number, body); err != nil {
+		return err
+	} else if !ok {
+		s.o.Log.Error("forwarding: a stored body isn't the one that was recorded; it is not sent", "tenant", l.tenant, "source", l.source, "event", d.ID)
+		p.dead = append(p.dead, doomed{l, d.Number, "body"})
+		return nil
+	}
 	f := &flight{lane: l, to: l.to, row: d, was: d, body: body, probe: !l.works}
 	f.row.Attempts++
 	f.row.Sends++
@@ -109,6 +117,18 @@ func (s *Service) take(v intake.View, now int64, l *lane, d gateway.Delivery, p 
 	f.row.IntervalMs = session.Delay(delayBase, delayCap, f.row.Attempts, s.o.Rand())
 	p.flights = append(p.flights, f)
 	return nil
+}
+
+// asRecorded holds a body against the digest in its event's record: what changed in the store since isn't what was accepted, and a
+// fresh signature would vouch for it.
+func asRecorded(v intake.View, number int64, body *gateway.Body) (bool, error) {
+	raw, err := v.Record(number)
+	if err != nil {
+		return false, err
+	}
+	entry, err := gateway.ReadRecord(raw)
+	event, is := entry.Record.(*gateway.EventRecord)
+	return err == nil && is && event.Digest == sha256.Sum256(body.Bytes), nil
 }
 
 // hold notes that a source has something to send and no destination.

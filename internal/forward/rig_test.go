@@ -2,6 +2,7 @@ package forward
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -163,9 +164,10 @@ func (r *rig) event(key string, at ...string) gateway.Outcome {
 	}
 	r.events++
 	amount, _ := settle.ParseAmount([]byte("1"))
+	body := fmt.Appendf(nil, `{"key":%q}`, key)
 	o := r.enter(&gateway.Event{
 		Name: name, ID: fmt.Sprintf("ev_%d", r.events), Amount: "1", AmountOK: true, Value: amount, Currency: "USD",
-		Body: &gateway.Body{ContentType: "application/json", Bytes: fmt.Appendf(nil, `{"key":%q}`, key)},
+		Body: &gateway.Body{ContentType: "application/json", Bytes: body}, Digest: sha256.Sum256(body),
 	})
 	if o.Kind != gateway.Done {
 		r.t.Fatalf("event %q: %+v", key, o)
@@ -177,11 +179,7 @@ func (r *rig) event(key string, at ...string) gateway.Outcome {
 func (r *rig) start() {
 	r.t.Helper()
 	r.service = New(r.books, r.options)
-	r.service.connect = func(d Destination) *target {
-		t := newTarget(d, nil, context.Background())
-		t.trips = trips(r.trip)
-		return t
-	}
+	r.service.connect = r.connect
 	if err := r.service.Set(r.dests); err != nil {
 		r.t.Fatal(err)
 	}
@@ -192,6 +190,13 @@ func (r *rig) start() {
 		cancel()
 		return <-done
 	}
+}
+
+// connect makes a target whose requests the rig answers.
+func (r *rig) connect(d Destination) *target {
+	t := newTarget(d, nil, context.Background())
+	t.trips = trips(r.trip)
+	return t
 }
 
 type trips func(*http.Request) (*http.Response, error)
