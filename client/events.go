@@ -123,29 +123,32 @@ func (h *hub) changed() {
 	h.rows = make(chan struct{})
 }
 
-// Events returns the events from now on, until ctx or the client ends. The loop's body may call any method of the client.
+// Events returns an iterator of the events that happen while it is ranged over, until ctx or the client ends. The loop's body may call
+// any method of the client. An iterator that is never ranged over costs nothing; Listen is there from its call on.
 func (c *Client) Events(ctx context.Context) iter.Seq[Event] {
-	l := c.hub.add()
-	return func(yield func(Event) bool) {
-		defer c.hub.remove(l)
-		for {
-			events, open := l.take()
-			for _, e := range events {
-				if !yield(e) {
-					return
-				}
-			}
-			if len(events) > 0 {
-				continue
-			}
-			if !open {
+	return func(yield func(Event) bool) { c.hub.each(ctx, c.hub.add(), yield) }
+}
+
+// each yields a listener's events, and removes it in the end.
+func (h *hub) each(ctx context.Context, l *listener, yield func(Event) bool) {
+	defer h.remove(l)
+	for {
+		events, open := l.take()
+		for _, e := range events {
+			if !yield(e) {
 				return
 			}
-			select {
-			case <-l.signal:
-			case <-ctx.Done():
-				return
-			}
+		}
+		if len(events) > 0 {
+			continue
+		}
+		if !open {
+			return
+		}
+		select {
+		case <-l.signal:
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -154,16 +157,17 @@ func (c *Client) Events(ctx context.Context) iter.Seq[Event] {
 // client ends. f may be slow, call any method of the client, and panic: that is told by a Panicked event and costs no other event.
 func (c *Client) Listen(f func(Event)) (stop func()) {
 	ctx, stop := context.WithCancel(context.Background())
-	events := c.Events(ctx)
+	l := c.hub.add()
 	go func() {
 		defer stop()
-		for e := range events {
+		c.hub.each(ctx, l, func(e Event) bool {
 			if v := protect(func() { f(e) }); v != nil {
 				if _, again := e.(session.Panicked); !again { // a listener that always panics must not feed itself
 					c.hub.emit(session.Panicked{Value: v})
 				}
 			}
-		}
+			return true
+		})
 	}()
 	return stop
 }

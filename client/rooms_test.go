@@ -118,21 +118,62 @@ func TestSlowListenerIsToldWhatItMissed(t *testing.T) {
 		c := w.open()
 		w.ok(c.Subscribe("room"))
 		synctest.Wait()
-		events := c.Events(t.Context())
-		for i := range 1100 {
-			w.say("room", fmt.Sprint(i))
-		}
-		synctest.Wait()
-		w.end(c)
 		seen, missed := 0, 0
-		for e := range events {
-			seen++
-			if m, ok := e.(session.Missed); ok {
-				missed += m.N
+		release, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			for e := range c.Events(t.Context()) {
+				seen++
+				if m, ok := e.(session.Missed); ok {
+					missed += m.N
+				}
+				<-release
 			}
+		}()
+		synctest.Wait()
+		for i := range 1101 {
+			w.say("room", fmt.Sprint(i))
+			synctest.Wait() // the first one is taken, and the loop is slow from then on
 		}
-		if seen != 1025 || missed != 76 {
+		w.end(c)
+		close(release)
+		<-done
+		if seen != 1026 || missed != 76 {
 			t.Fatalf("%d events, %d missed", seen, missed)
+		}
+	})
+}
+
+// An iterator that nobody ranges over listens to nothing, and one that is ranged over twice listens twice.
+func TestEventsListenWhileRangedOver(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		c := w.open()
+		synctest.Wait()
+		for range 100 {
+			_ = c.Events(t.Context())
+		}
+		listeners := func() int { return client.Listeners(c) }
+		if n := listeners(); n != 0 {
+			t.Fatalf("%d listeners that nobody ranges over", n)
+		}
+		events := c.Events(t.Context())
+		for range 2 {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for range events {
+					return
+				}
+			}()
+			synctest.Wait()
+			if n := listeners(); n != 1 {
+				t.Fatalf("%d listeners in a loop", n)
+			}
+			client.Emit(c, session.Missed{N: 1})
+			<-done
+			if n := listeners(); n != 0 {
+				t.Fatalf("%d listeners after the loop", n)
+			}
 		}
 	})
 }
