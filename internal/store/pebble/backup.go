@@ -31,7 +31,7 @@ func (s *Store) Checkpoint(ctx context.Context, dst string) error {
 	}
 	defer s.leave(m)
 	to := folder{fs: s.opts.FS, dir: dst}
-	return to.fill(func() error {
+	return to.fill(format, func() error {
 		err := s.db.Checkpoint(to.path(folderDB), lsm.WithFlushedWAL())
 		if broken := s.broken(); broken != nil { // then err is only what came of it
 			return broken
@@ -40,39 +40,39 @@ func (s *Store) Checkpoint(ctx context.Context, dst string) error {
 	})
 }
 
-// Backup writes a backup of a store that no process has open. See Checkpoint.
+// Backup writes a backup of a store that no process has open, in the format that the store has. See Checkpoint.
 func Backup(ctx context.Context, src, dst string, o Options) error {
 	o = o.withDefaults()
 	from, to := folder{o.FS, src}, folder{o.FS, dst}
-	return from.locked(func() error {
-		return to.fill(func() error { return from.copyDatabase(ctx, to) })
+	return from.locked(func(version int) error {
+		return to.fill(version, func() error { return from.copyDatabase(ctx, to) })
 	})
 }
 
 // Restore makes a store out of a backup, in a folder that is empty or missing. It keeps the server id and begins a new epoch: whoever read the
-// history that went on after the backup gets a snapshot. The backup isn't changed.
+// history that went on after the backup gets a snapshot. The backup isn't changed. One of an earlier format becomes a store of this.
 func Restore(ctx context.Context, src, dst string, o Options) error {
 	o = o.withDefaults()
 	from, to := folder{o.FS, src}, folder{o.FS, dst}
-	return from.locked(func() error {
-		return to.fill(func() error {
+	return from.locked(func(version int) error {
+		return to.fill(format, func() error {
 			if err := from.copyDatabase(ctx, to); err != nil {
 				return err
 			}
-			return to.adopt(o)
+			return to.adopt(version, o)
 		})
 	})
 }
 
 // adopt opens the copied database once, so that what can't be opened is told now, and the new epoch is stored. The copy has no mark:
 // that alone makes the epoch new.
-func (f folder) adopt(o Options) error {
+func (f folder) adopt(version int, o Options) error {
 	lock, err := f.lock()
 	if err != nil {
 		return err
 	}
 	s := &Store{opts: o, folder: f, guard: newGuard(o.FS), lock: lock, writer: make(chan struct{}, 1)}
-	if err := s.open(true); err != nil {
+	if err := s.open(version); err != nil {
 		if s.db != nil {
 			err = errors.Join(err, s.db.Close())
 		}
@@ -81,8 +81,8 @@ func (f folder) adopt(o Options) error {
 	return s.Close()
 }
 
-// fill makes a folder's content with f: the file incomplete lies there until all of it is on disk.
-func (f folder) fill(content func() error) error {
+// fill makes the content of a store of a format: the file incomplete lies there until all of it is on disk.
+func (f folder) fill(version int, content func() error) error {
 	names, err := f.fs.List(f.dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -99,7 +99,7 @@ func (f folder) fill(content func() error) error {
 	if err := content(); err != nil {
 		return err
 	}
-	if err := f.replace(fileFormat, fmt.Appendf(nil, "%s%d\n", formatWord, format)); err != nil {
+	if err := f.replace(fileFormat, formatLine(version)); err != nil {
 		return err
 	}
 	if err := f.fs.Remove(f.path(fileIncomplete)); err != nil {
@@ -108,10 +108,10 @@ func (f folder) fill(content func() error) error {
 	return f.sync("")
 }
 
-// locked runs f while no other process can have the store open. A backup has no lock file, and may lie where nothing can be written.
-func (f folder) locked(do func() error) error {
-	found, err := f.checkFormat()
-	if err == nil && !found {
+// locked calls do with the store's format while no other process can have the store open. A backup has no lock file, and may lie where nothing can be written.
+func (f folder) locked(do func(version int) error) error {
+	version, err := f.checkFormat()
+	if err == nil && version == 0 {
 		err = fmt.Errorf("%s: %w: no store is in it", f.dir, os.ErrNotExist)
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func (f folder) locked(do func() error) error {
 			defer lock.Close()
 		}
 	}
-	return do()
+	return do(version)
 }
 
 // copyDatabase copies the files of the database one by one, each synced.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -17,15 +16,13 @@ import (
 
 // What lies in a data folder.
 const (
-	fileFormat     = "format"     // one line: "hapax-store 1"; read before anything else is touched
+	fileFormat     = "format"     // one line: "hapax-store 2"; read before anything else is touched
 	fileLock       = "lock"       // held by the process that has the store open
 	fileIncomplete = "incomplete" // a backup or restore is being written, or was cut off
 	folderDB       = "db"         // Pebble's folder
 	prefixMark     = "mark-"      // tells this folder from a copy; see mark.go
 	prefixNote     = "head-"      // the last head noted after a sync; see note.go
 )
-
-const formatWord = "hapax-store "
 
 // folder is a data folder on a file system.
 type folder struct {
@@ -113,32 +110,6 @@ func (f folder) lock() (io.Closer, error) {
 func (f folder) writable() bool {
 	file, err := f.fs.OpenReadWrite(f.path(fileLock), vfs.WriteCategoryUnspecified)
 	return err == nil && file.Close() == nil
-}
-
-// checkFormat reads the format before anything is touched. found says that the folder holds a store.
-func (f folder) checkFormat() (found bool, err error) {
-	if cut, err := f.has(fileIncomplete); err != nil || cut {
-		if err == nil {
-			err = fmt.Errorf("%w: %s holds a backup or restore that was cut off; empty the folder and do it again", store.ErrDamage, f.dir)
-		}
-		return false, err
-	}
-	line, err := f.read(fileFormat)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	text, ok := strings.CutPrefix(strings.TrimSpace(string(line)), formatWord)
-	version, err := strconv.Atoi(text)
-	switch {
-	case !ok || err != nil || version < 1 || !strings.HasSuffix(string(line), "\n"):
-		return false, fmt.Errorf("%w: %s isn't a line %q", store.ErrDamage, f.path(fileFormat), formatWord+strconv.Itoa(format))
-	case version > format:
-		return false, fmt.Errorf("%w: %s has format %d, this program knows %d", store.ErrNewer, f.dir, version, format)
-	}
-	return true, nil
 }
 
 // checkDatabase looks whether Pebble's folder is one that Pebble would open as it is, rather than begin anew. found says what the

@@ -14,14 +14,14 @@ import (
 )
 
 // Open opens the store in a folder, and makes one where the folder is empty or missing. It begins a new epoch where the store is
-// new, restored, a copy, or behind its head note.
+// new, restored, a copy, or behind its head note. A store of an earlier format is raised to this one.
 //
 // Errors: store.ErrLocked (another process has it), store.ErrNewer (a later version wrote it; nothing was changed),
 // store.ErrDamage (a file is cut, missing or not ours; the text names it), and what the file system says.
 func Open(dir string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{opts: o, folder: folder{fs: o.FS, dir: dir}, guard: newGuard(o.FS), writer: make(chan struct{}, 1)}
-	found, err := s.folder.checkFormat()
+	version, err := s.folder.checkFormat()
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if s.lock, err = s.folder.lock(); err != nil {
 		return nil, err
 	}
-	if err := s.open(found); err != nil {
+	if err := s.open(version); err != nil {
 		if s.db != nil {
 			err = errors.Join(err, s.db.Close())
 		}
@@ -40,7 +40,9 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) open(found bool) error {
+// open opens a folder whose format file names a version, 0 where there is none.
+func (s *Store) open(version int) error {
+	found := version > 0
 	exists, err := s.folder.checkDatabase(found)
 	if err != nil {
 		return err
@@ -57,11 +59,14 @@ func (s *Store) open(found bool) error {
 	if err != nil {
 		return err
 	}
+	if err := s.raise(version); err != nil {
+		return err
+	}
 	if err := s.begin(sums); err != nil {
 		return err
 	}
 	if !found {
-		if err := s.folder.replace(fileFormat, fmt.Appendf(nil, "%s%d\n", formatWord, format)); err != nil {
+		if err := s.folder.replace(fileFormat, formatLine(format)); err != nil {
 			return err
 		}
 	}

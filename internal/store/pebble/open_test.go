@@ -32,7 +32,7 @@ func picture(t *testing.T, fs vfs.FS, dir string) string {
 func TestNewerChangesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	life(t, dir, "1")
-	if err := os.WriteFile(filepath.Join(dir, fileFormat), []byte("hapax-store 2\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, fileFormat), formatLine(format+1), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	before := picture(t, vfs.Default, dir)
@@ -47,8 +47,8 @@ func TestNewerChangesNothing(t *testing.T) {
 		t.Fatal("the folder was changed")
 	}
 	for _, row := range []string{
-		`{"format":2,"server":"s","epochs":["e"]}`,
-		`{"format":3,"server":"s","epochs":["e"],"life":"x","more":true}`,
+		`{"format":3,"server":"s","epochs":["e"]}`,
+		`{"format":4,"server":"s","epochs":["e"],"life":"x","more":true}`,
 	} {
 		if _, err := readSelf([]byte(row)); !errors.Is(err, store.ErrNewer) {
 			t.Errorf("%s: %v, want ErrNewer", row, err)

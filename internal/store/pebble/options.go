@@ -14,9 +14,6 @@ import (
 // maxRooms bounds the rooms of a store: a room's number takes four bytes of every key, and 0 means none.
 const maxRooms = math.MaxUint32
 
-// format is the version of what this package writes. A store of a later one is refused.
-const format = 1
-
 // Options are the store's bounds. The zero value of a field means its default.
 type Options struct {
 	// CacheBytes is the memory for blocks read from disk (default 256 MB). The filters of 10 million keys take 13 MB and the

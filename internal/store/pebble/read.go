@@ -10,7 +10,7 @@ import (
 func ReadBooks(ctx context.Context, dir string, o Options, f func(store.BooksView) error) error {
 	o = o.withDefaults()
 	from := folder{fs: o.FS, dir: dir}
-	return from.locked(func() error {
+	return from.locked(func(int) error {
 		if err := from.checkManifest(); err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ func Verify(ctx context.Context, dir string, o Options) (*Report, error) {
 	o = o.withDefaults()
 	f := folder{fs: o.FS, dir: dir}
 	rep := &Report{}
-	err := f.locked(func() error {
+	err := f.locked(func(int) error {
 		if err := f.checkManifest(); err != nil {
 			return err
 		}
@@ -94,6 +94,7 @@ type verifier struct {
 	r      lsm.Reader
 	rep    *Report
 	life   string
+	format int // of what is stored; rows that a later format added are asked of no earlier one
 	epochs []string
 	rooms  map[uint32]*checkedRoom
 	order  []uint32
@@ -133,7 +134,7 @@ func (v *verifier) readSelf() error {
 	if err != nil {
 		return err
 	}
-	v.life, v.epochs, v.rep.Server, v.rep.Epoch = s.Life, s.Epochs, s.Server, s.epoch()
+	v.format, v.life, v.epochs, v.rep.Server, v.rep.Epoch = s.Format, s.Life, s.Epochs, s.Server, s.epoch()
 	return nil
 }
 
