@@ -25,12 +25,13 @@ export interface History {
  * @throws StoreError, with the store closed, where the store fails; ClientError `bad_option`
  */
 export async function open(options: Options): Promise<Client> {
+  let client: Client | undefined;
   try {
-    const client = new Client(withDefaults(options));
+    client = new Client(withDefaults(options));
     await client.begin();
     return client;
   } catch (e) {
-    await options.store.close();
+    await (client ?? options.store).close().catch(() => {}); // the first failure is the one to tell
     throw e;
   }
 }

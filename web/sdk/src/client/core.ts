@@ -206,7 +206,10 @@ export class Core {
   }
 
   async #end(): Promise<void> {
-    await this.driver.end(endWithin);
-    await withinTime(this.opts.clock, endWithin, this.opts.store.close());
+    try {
+      await this.driver.end(endWithin);
+    } finally {
+      await withinTime(this.opts.clock, endWithin, this.opts.store.close());
+    }
   }
 }

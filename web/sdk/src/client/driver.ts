@@ -209,14 +209,19 @@ export class Driver {
   /** Leaves nothing behind: connections closed, all who wait answered, within `ms` also where the store hangs. */
   async end(ms: number): Promise<void> {
     this.over = true;
-    for (const stop of this.#stops) stop();
-    this.effects.end();
-    this.relay?.close();
+    const { hub } = this;
+    for (const stop of [...this.#stops, () => this.effects.end(), () => this.relay?.close()]) {
+      try {
+        stop(); // some of it is the app's
+      } catch (error) {
+        hub.emit({ type: "threw", error });
+      }
+    }
     await withinTime(this.opts.clock, ms, this.#running);
     const error = new ClientError("closed", "closed");
     for (const s of this.pending.values()) s.failed(error);
     for (const [ticket, a] of this.asks) a.done({ kind: "answer", ticket, error });
-    this.hub.close();
+    hub.close();
     this.waits.free();
   }
 }

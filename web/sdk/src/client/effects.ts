@@ -12,6 +12,9 @@ import { type EncodedFrame, Link } from "./link.ts";
 /** How many UTF-16 units of bodies just stored are kept for their first frame, so that it needn't read them back. */
 const maxCached = 2 ** 20;
 
+/** What reaches out of this process, or asks the app: nothing of it is begun once the client is closed. */
+const outside = new Set<Effect["kind"]>(["dial", "write", "askToken", "wake"]);
+
 /** Effects does what a machine says. */
 export class Effects {
   readonly #d: Driver;
@@ -32,6 +35,7 @@ export class Effects {
     const res = { added: [] as Added[], results: [] as Result[], evicted: [] as Row[] };
     let storing = false;
     for (const e of effects) {
+      if (this.#d.over && outside.has(e.kind)) continue;
       switch (e.kind) {
         case "bind":
         case "add":

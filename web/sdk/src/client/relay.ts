@@ -61,7 +61,8 @@ function heard(error: unknown): unknown {
 /** Relay speaks for one client. */
 export class Relay {
   readonly #d: Driver;
-  readonly #channel: Channel;
+  /** Undefined once closed: nothing is posted or heard any more. */
+  #channel: Channel | undefined;
   readonly #me = hex(crypto.getRandomValues(new Uint8Array(16))); // randomUUID needs a secure context
   /** What other tabs want, and when they said so. */
   readonly #others = new Map<string, { readonly rooms: Rooms; readonly at: number }>();
@@ -108,11 +109,20 @@ export class Relay {
   close(): void {
     this.#stop();
     this.#post({ kind: "bye", from: this.#me });
-    this.#channel.close();
+    const channel = this.#channel;
+    this.#channel = undefined;
+    if (!channel) return;
+    channel.onmessage = null;
+    channel.close();
   }
 
+  /** Posts what may be lost: a channel that fails must fail nothing else. */
   #post(l: Letter): void {
-    this.#channel.postMessage(l);
+    try {
+      this.#channel?.postMessage(l);
+    } catch {
+      // Lost, as a hint may be.
+    }
   }
 
   #wish(): void {
@@ -122,6 +132,7 @@ export class Relay {
   }
 
   #repeat(): void {
+    if (!this.#channel) return;
     this.#stop = this.#d.opts.clock.after(repeatEvery, () => {
       if (!this.#d.m) this.#wish();
       else this.#forget();
@@ -143,6 +154,7 @@ export class Relay {
   }
 
   #hear(l: Letter): void {
+    if (!this.#channel) return;
     const d = this.#d;
     const here = d.m !== undefined;
     switch (l.kind) {

@@ -153,8 +153,11 @@ export class Handle {
     if (this.#closed) return;
     this.#closed = true;
     this.#listeners.clear();
-    if (this.stop() !== 0) this.lock.free();
-    this.#medium.close(); // what was begun is still done
-    this.lock.close();
+    try {
+      if (this.stop() !== 0) this.lock.free();
+      this.#medium.close(); // what was begun is still done
+    } finally {
+      this.lock.close(); // whatever failed: a lock that stayed would hold up every other tab
+    }
   }
 }

@@ -126,8 +126,13 @@ export class Leader implements Lock {
     });
   }
 
+  /** Posts what may be lost: a channel that fails must keep no lock from being let go. */
   #post(hint: Hint): void {
-    this.#channel?.postMessage(hint);
+    try {
+      this.#channel?.postMessage(hint);
+    } catch {
+      // Lost, as a hint may be.
+    }
   }
 
   #unlock(): void {

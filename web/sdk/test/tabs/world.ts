@@ -76,6 +76,10 @@ export class Tab {
   #frozen: (() => void)[] | undefined;
   /** Timers come at multiples of this while it is hidden, ms. */
   throttle = 0;
+  /** Called at each thing that it does with store, network and channels. */
+  onStep: () => void = () => {};
+  /** What it did with a channel after having closed it. */
+  readonly late: string[] = [];
 
   constructor(world: World, name: string) {
     this.world = world;
@@ -106,12 +110,23 @@ export class Tab {
       token: "t",
       store,
       clock: { now: world.time.clock().now, after: (ms, f) => this.#after(ms, f) },
-      transport: (_, on) =>
-        world.server.dial(this.name, {
+      transport: (_, on) => {
+        const c = world.server.dial(this.name, {
           opened: () => this.#run(() => on.opened()),
-          frame: (text) => this.#run(() => on.frame(text)),
+          frame: (text) => {
+            this.onStep();
+            this.#run(() => on.frame(text));
+          },
           closed: (e) => this.#run(() => on.closed(e)),
-        }),
+        });
+        return {
+          send: (frame) => {
+            this.onStep();
+            c.send(frame);
+          },
+          close: () => c.close(),
+        };
+      },
       channel: (name) => this.#channel(name),
       wakes: () => () => {},
     });
@@ -191,8 +206,10 @@ export class Tab {
   #medium(): Medium {
     const { medium } = this.world;
     const awake = () => this.#awake();
+    const step = () => this.onStep();
     return {
       async run<T>(mode: "readonly" | "readwrite", f: (t: Tables) => Promise<T>) {
+        step();
         await awake();
         const result = await medium.run(mode, f).then(
           (value) => () => value,
@@ -201,6 +218,7 @@ export class Tab {
           },
         );
         await awake();
+        step();
         return result();
       },
       close() {},
@@ -233,6 +251,11 @@ export class Tab {
     const end: Channel = {
       onmessage: null,
       postMessage: (data) => {
+        if (!all.has(entry)) {
+          this.late.push(name);
+          throw new DOMException("the channel is closed", "InvalidStateError"); // as a browser does
+        }
+        this.onStep();
         if (!this.world.channels) return;
         for (const o of all) {
           if (o.tab !== this)
