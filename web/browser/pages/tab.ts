@@ -47,7 +47,7 @@ const word = (e: unknown): string => (e as { code?: string }).code ?? String(e);
 window.tab = {
   events,
   async open(token) {
-    const { store, lost } = await openBrowserStore();
+    const { store, lost } = await openBrowserStore({ name: "hapax", actor: "ann" });
     client = await open({ url: `ws://${location.host}/v1/ws`, token, store });
     client.listen((e) => events.push(e));
     client.subscribe("r");

@@ -40,7 +40,13 @@ export type {
 export { isStoreError, StoreError } from "./store/contract.ts";
 export { MemoryMedium, openMemoryStore } from "./store/memory.ts";
 export type { StoreOptions } from "./store/open.ts";
-export { type BrowserStore, type BrowserStoreOptions, openBrowserStore, resetBrowserStore } from "./tabs/browser.ts";
+export {
+  type BrowserStore,
+  type BrowserStoreOptions,
+  type Left,
+  openBrowserStore,
+  resetBrowserStore,
+} from "./tabs/browser.ts";
 export { storeKey } from "./tabs/key.ts";
 export { type StorageState, storageState } from "./tabs/storage.ts";
 export type { Connection, Listener, Transport } from "./transport/transport.ts";

@@ -50,6 +50,9 @@ export function onEvent(f: (e: ClientEvent) => void): () => void {
   return () => listeners.delete(f);
 }
 
+/** An actor's store. Its name says whose it is, so rows in it that name no owner yet are theirs. */
+const stored = (who: string) => ({ name: storeName(who), actor: who, claim: true });
+
 let ending: Promise<void> = Promise.resolve();
 /** Rises with each opening and closing: an opening that was overtaken meanwhile gives up what it got. */
 let turn = 0;
@@ -64,7 +67,7 @@ export async function open(lasting = true): Promise<void> {
   const who = actor.peek();
   try {
     if (!lasting) return await start(who, mine, await openMemoryStore(), false);
-    const { store, lost } = await openBrowserStore({ name: storeName(who) });
+    const { store, lost } = await openBrowserStore(stored(who));
     await start(who, mine, store, true);
     if (lost) complain("The browser threw this page's storage away. Messages that waited in its outbox are lost.");
   } catch (error) {
@@ -82,7 +85,7 @@ export async function openAnother(): Promise<void> {
 export async function reset(): Promise<void> {
   const who = actor.peek();
   try {
-    await resetBrowserStore({ name: storeName(who) });
+    await resetBrowserStore(stored(who));
   } catch (error) {
     opened.value = { as: "failed", error };
     return;

@@ -117,11 +117,13 @@ function begin(m: Machine): void {
 
 /** Checks whom the store belongs to, and has it noted at the first welcome. */
 function isOwner(m: Machine, { actor, server }: Owner): boolean {
-  if (!m.owner) {
+  const have = m.owner;
+  if (have && (have.actor !== actor || (have.server !== "" && have.server !== server))) return false;
+  if (!have?.server) {
     m.owner = { actor, server };
     m.doing.bind = m.owner;
   }
-  return m.owner.actor === actor && m.owner.server === server;
+  return true;
 }
 
 /** Takes in an error that answers a hello. */

@@ -5,8 +5,8 @@
  * Durability. A method that changes something is done only once the change is (in the browser: at the `complete` event of
  * a transaction of strict durability). With an error, either all of the change is there or nothing is.
  *
- * Ownership. A store belongs to one actor on one server, noted by bind at the first welcome. With another, bind answers
- * `wrong_store` and nothing changes.
+ * Ownership. A store belongs to one actor on one server. The actor is told when the store is opened, and the server noted by
+ * bind at the first welcome. For another actor neither opens it (`wrong_store`), and nothing changes.
  *
  * One drainer. Any number of handles, in any number of tabs, may add, list, cancel, retry and discard. One of them
  * drains: drain takes a lock that the browser frees when its tab dies, raises the fence, and puts rows that a dead drainer
@@ -59,7 +59,7 @@ export const version = 2;
 /** Owner is to whom a store belongs. */
 export interface Owner {
   readonly actor: string;
-  /** The welcome's `server`. */
+  /** The welcome's `server`; "" for a store that was opened for the actor and had no welcome yet. */
   readonly server: string;
 }
 
@@ -141,7 +141,7 @@ export interface Store {
   readonly device: Uint8Array;
   /** What opening found. */
   readonly report: Report;
-  /** Whom the store belongs to, undefined before the first bind. */
+  /** Whom the store belongs to; undefined where that is known neither by a bind nor by who opened it. */
   owner(): Promise<Owner | undefined>;
   /** Notes the owner at the first welcome. With the same owner it changes nothing; with another: `wrong_store`. */
   bind(owner: Owner): Promise<void>;

@@ -5,6 +5,7 @@
  * - `corrupt`: damaged; nothing was changed
  * - `incompatible`: written by a newer version; reset makes it usable
  * - `wrong_store`: belongs to another actor or server
+ * - `unowned`: holds rows that name no owner: they may be another reader's, and only the app can claim them
  * - `wrong_key`: its bodies are encrypted with another key, or the key is lost
  * - `draining`: another handle drains it
  * - `fenced`: this handle no longer drains it
@@ -24,6 +25,7 @@ export type StoreErrorCode =
   | "corrupt"
   | "incompatible"
   | "wrong_store"
+  | "unowned"
   | "wrong_key"
   | "draining"
   | "fenced"

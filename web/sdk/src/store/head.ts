@@ -11,6 +11,8 @@ export interface Head {
   readonly app: "hapax";
   version: number;
   owner?: Owner | undefined;
+  /** Who opened the store first, until its first welcome notes the owner. */
+  actor?: string | undefined;
   /** From version 2. */
   device?: Uint8Array | undefined;
   fence: number;

@@ -10,9 +10,10 @@ import { connect, type DatabaseEnv, storeError } from "./connect.ts";
 import { type Report, version } from "./contract.ts";
 import { Database } from "./database.ts";
 import { StoreError } from "./errors.ts";
-import { parseHead } from "./head.ts";
+import { type Head, parseHead } from "./head.ts";
 import type { Lock } from "./lock.ts";
 import { openTables, type StoreOptions } from "./open.ts";
+import { actorOf, claims } from "./owner.ts";
 import { build, hasTables, migrate, rebuild } from "./schema.ts";
 import { Sealer } from "./seal.ts";
 import type { TableStore } from "./store.ts";
@@ -31,7 +32,8 @@ const maxRaces = 5;
 
 /**
  * Opens the store of a name, made where there is none. Rejects with `unavailable` where there is no IndexedDB, `corrupt` for
- * a database that isn't a readable store, `incompatible` for one of a newer version, `wrong_key`; none of them changes it.
+ * a database that isn't a readable store, `incompatible` for one of a newer version, `wrong_store`, `unowned`,
+ * `wrong_key`; none of them changes it.
  */
 export async function openDatabase(o: DatabaseOptions): Promise<TableStore> {
   const range = o.env.IDBKeyRange!;
@@ -68,7 +70,9 @@ async function olderThan(db: IDBDatabase, o: DatabaseOptions, than: number): Pro
       r.onsuccess = () => resolve(r.result);
       r.onerror = () => reject(storeError(r.error));
     });
-    const { version: is, keyCheck } = parseHead(head);
+    const found = parseHead(head);
+    const { version: is, keyCheck } = found;
+    claims(found, o); // before the migration, which writes
     if (!hasTables(db, is)) throw new StoreError("corrupt", "it lacks a table");
     await new Sealer(o.key).check(keyCheck);
     return is < than;
@@ -96,7 +100,7 @@ async function finish(db: IDBDatabase, o: DatabaseOptions, report: Report): Prom
  * Makes a store of a newer version usable, on the app's word: in one transaction it builds this SDK's schema anew, carries
  * over the marks and every outbox row, drops messages and cursors, and sets the version. An outbox row that this SDK can't
  * read is set aside with its bytes; the report counts them. Where it rejects nothing has changed: `corrupt` for a
- * database that is no store or has no outbox, `draining` while a tab drains it, `wrong_key`.
+ * database that is no store or has no outbox, `draining` while a tab drains it, `wrong_store`, `wrong_key`.
  */
 export async function resetDatabase(o: DatabaseOptions): Promise<Report> {
   const range = o.env.IDBKeyRange!;
@@ -109,7 +113,12 @@ export async function resetDatabase(o: DatabaseOptions): Promise<Report> {
     const head = await medium.run("readonly", (t) =>
       db.objectStoreNames.contains("meta") ? t.get("meta", "head") : Promise.resolve(undefined),
     );
-    await new Sealer(o.key).check((head as { keyCheck?: Uint8Array } | undefined)?.keyCheck);
+    const { keyCheck, ...whose } = (head ?? {}) as Partial<Head>;
+    const actor = actorOf(whose);
+    if (actor !== undefined && o.actor !== undefined && actor !== o.actor) {
+      throw new StoreError("wrong_store", "belongs to another actor");
+    }
+    await new Sealer(o.key).check(keyCheck);
     if (!(await lock.take())) throw new StoreError("draining", "a tab drains it");
     medium.close();
     let report: Report | undefined;

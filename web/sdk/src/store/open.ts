@@ -5,13 +5,14 @@ import { defaultLimits, type Limits, type Report } from "./contract.ts";
 import { type Head, parseHead } from "./head.ts";
 import type { Lock } from "./lock.ts";
 import type { StoredMessage } from "./messages.ts";
+import { type Claimant, claims } from "./owner.ts";
 import { bodyOf, Sealer } from "./seal.ts";
 import { TableStore } from "./store.ts";
 import type { Medium, Tables } from "./tables.ts";
 import { type StoredRow, Transaction, unreadable } from "./transaction.ts";
 
 /** Options of every store. */
-export interface StoreOptions {
+export interface StoreOptions extends Claimant {
   /** Fields left out have their default. */
   readonly limits?: Partial<Limits>;
   /**
@@ -25,7 +26,10 @@ export interface StoreOptions {
 /** Opens a handle on a medium that has this SDK's version. */
 export async function openTables(medium: Medium, lock: Lock, o: StoreOptions, report: Report): Promise<TableStore> {
   const sealer = new Sealer(o.key);
-  await sealer.check((await headOf(medium)).keyCheck);
+  const found = await headOf(medium);
+  const claiming = claims(found, o);
+  await sealer.check(found.keyCheck);
+  if (claiming) await note(medium, o);
   if (o.key) await sealAll(medium, sealer);
   const keyCheck = (await headOf(medium)).keyCheck;
   const setAside = report.setAside + (await mend(medium, sealer, keyCheck));
@@ -45,6 +49,14 @@ export async function openTables(medium: Medium, lock: Lock, o: StoreOptions, re
 const readHead = async (t: Tables): Promise<Head> => parseHead(await t.get("meta", "head"));
 
 const headOf = (m: Medium): Promise<Head> => m.run("readonly", readHead);
+
+/** Notes whose the store is, unless another handle was first. */
+function note(medium: Medium, o: Claimant): Promise<void> {
+  return medium.run("readwrite", async (t) => {
+    const head = await readHead(t);
+    if (claims(head, o)) t.put("meta", { ...head, actor: o.actor, changes: head.changes + 1 });
+  });
+}
 
 const allRows = async (t: Tables) => (await t.all("outbox", {})) as StoredRow[];
 

@@ -4,6 +4,7 @@ import { checkEntries, checkOwner } from "./check.ts";
 import type { Aside, Counts, Lease, Owner } from "./contract.ts";
 import { StoreError } from "./errors.ts";
 import { Handle } from "./handle.ts";
+import { actorOf } from "./owner.ts";
 import type { Added, Body, Entry, Key, Row } from "./row.ts";
 import { admit, checkCancel, markOf, ordinalOf, reserve, retry } from "./rule.ts";
 import { asJson, hex } from "./text.ts";
@@ -15,14 +16,16 @@ const exportPage = 64;
 /** Outbox holds the methods of Store that need no fence. */
 export class Outbox extends Handle {
   owner(): Promise<Owner | undefined> {
-    return this.read(async (t) => t.head.owner);
+    return this.read(
+      async ({ head: { owner, actor } }) => owner ?? (actor === undefined ? undefined : { actor, server: "" }),
+    );
   }
 
   async bind({ actor, server }: Owner): Promise<void> {
     checkOwner({ actor, server });
     await this.write(async (t) => {
       const have = t.head.owner;
-      if (have && (have.actor !== actor || have.server !== server)) {
+      if ((actorOf(t.head) ?? actor) !== actor || (have && have.server !== server)) {
         throw new StoreError("wrong_store", "belongs to another actor or server");
       }
       if (have) return;

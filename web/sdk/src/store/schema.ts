@@ -84,8 +84,8 @@ export async function rebuild(db: IDBDatabase, t: IDBTransaction, range: Range):
   for (const name of Array.from(db.objectStoreNames)) db.deleteObjectStore(name);
   for (const name of tableNames) create(db, name, shapes[name]);
   const tables = new DatabaseTables(t, range);
-  const { owner, keyCheck, device } = old.head;
-  const head: Head = { ...newHead(version), owner, keyCheck };
+  const { owner, actor, keyCheck, device } = old.head;
+  const head: Head = { ...newHead(version), owner, actor, keyCheck };
   for (const name of ["fence", "position", "feed", "evicted", "changes"] as const) head[name] = orZero(old.head[name]);
   head.device = old.marks && device ? device : crypto.getRandomValues(new Uint8Array(16));
   if (!old.marks) tables.put("marks", { device: hex(head.device), mark: markOf(0n) });

@@ -25,7 +25,7 @@ const drop = (factory: IDBFactory, name: string) =>
 describe("a store that the browser threw away", () => {
   it("is missed, and only then", async () => {
     const env = nodeEnv();
-    const o = { name: "store", env, storage: beside() };
+    const o = { name: "store", actor: "ann", env, storage: beside() };
     const open = async () => {
       const { store, lost } = await openBrowserStore(o);
       await store.close();
@@ -41,7 +41,7 @@ describe("a store that the browser threw away", () => {
       manager: undefined,
       marker: () => ({ get: async () => undefined, set: async () => {} }),
     };
-    const { store, lost } = await openBrowserStore({ env: nodeEnv(), storage: nothing });
+    const { store, lost } = await openBrowserStore({ actor: "ann", env: nodeEnv(), storage: nothing });
     await add(store, entry("r", 1));
     expect(lost).toBe(false);
     await store.close();
@@ -50,7 +50,7 @@ describe("a store that the browser threw away", () => {
 
 describe("a store of a newer SDK", () => {
   it("is refused, and usable after a reset on the app's word", async () => {
-    const o = { name: "store", env: nodeEnv(), storage: beside() };
+    const o = { name: "store", actor: "ann", env: nodeEnv(), storage: beside() };
     const { store } = await openBrowserStore(o);
     await add(store, entry("r", 1));
     await store.close();
