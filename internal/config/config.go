@@ -130,7 +130,7 @@ func Default() Config {
 		Gateway: Gateway{
 			Policy: GatewayPolicy{BlockWindow: 72 * time.Hour, LRUMinHits: 2},
 			Proof:  GatewayProof{Every: 6 * time.Hour, Pace: 50_000},
-			Limits: GatewayLimits{Body: 1 << 20, Requests: 1000, Rate: 20_000, Burst: 40_000, Scan: 10_000},
+			Limits: GatewayLimits{Body: 1 << 20, Requests: 1000, Rate: 20_000, Burst: 40_000, UnsignedRate: 50, UnsignedBurst: 500, Scan: 10_000},
 		},
 	}
 }

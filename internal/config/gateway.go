@@ -33,12 +33,15 @@ type GatewayProof struct {
 // GatewayLimits bound what upstreams can make the server hold.
 type GatewayLimits struct {
 	// Webhooks are KBs; the largest that are sent (GitHub) have up to 25 MB and want max_body of their own source.
-	Body int64 `koanf:"body" help:"bytes of a delivery's body, where its source says nothing else"`
+	Body int64 `koanf:"body" help:"bytes of a delivery's body, where its source says nothing else; who can't sign is held to the largest of any source"`
 	// One holds a goroutine and a body: 1,000 bodies of 1 MiB are 1 GB at the very worst.
 	Requests int `koanf:"requests" help:"deliveries in work at once; others get unavailable"`
 	// Twice what one source was measured to deliver on two cores: it is there to stop one that runs wild.
 	Rate  float64 `koanf:"rate" help:"deliveries a second of one source, where it says nothing else"`
 	Burst int     `koanf:"burst" help:"deliveries of one source at once before its rate counts"`
+	// A sender whose secret is wrong tries some times a second; more of it is a flood.
+	UnsignedRate  float64 `koanf:"unsigned_rate" help:"deliveries a second of one address (an IPv4, or the /64 of an IPv6 one) from which nothing signed came for an hour; loopback has no such bound"`
+	UnsignedBurst int     `koanf:"unsigned_burst" help:"such deliveries of one address at once before that rate counts"`
 	// A proof of what came since the last one is asked for by a page; as many rows fit one answer.
 	Scan int `koanf:"scan" help:"records that one request of the management API reads at most; it answers what it found and where to go on"`
 }

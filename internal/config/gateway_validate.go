@@ -24,6 +24,8 @@ func (c *Config) checkGateway() (f faults) {
 	f.unless(l.Requests >= 1 && l.Requests <= 1_000_000, "gateway.limits.requests: %d is not within 1 to 1000000", l.Requests)
 	f.unless(l.Rate > 0, "gateway.limits.rate: %g a second would let nothing in", l.Rate)
 	f.unless(l.Burst >= 1, "gateway.limits.burst: %d would let nothing in", l.Burst)
+	f.unless(l.UnsignedRate > 0, "gateway.limits.unsigned_rate: %g a second would let nobody show a signature", l.UnsignedRate)
+	f.unless(l.UnsignedBurst >= 1, "gateway.limits.unsigned_burst: %d would let nobody show a signature", l.UnsignedBurst)
 	f.unless(l.Scan >= 100 && l.Scan <= 1_000_000, "gateway.limits.scan: %d is not within 100 to 1000000", l.Scan)
 	for _, tenant := range sorted(g.Tenants) {
 		f.unless(settle.ValidTenant([]byte(tenant)), "gateway.tenants: %q is no tenant's name: 1 to 256 bytes of UTF-8 without control characters and outer white space, and no # in front", tenant)

@@ -118,7 +118,7 @@ func (g *gatewayHouse) build(s *server, p *plan) (err error) {
 	g.ingest, err = ingest.New(ingest.Options{
 		Books: g.intake, Metrics: s.metrics, Log: s.log, Blocked: func() bool { _, blocked := g.prover.Blocked(); return blocked },
 		Now: func() time.Time { return time.UnixMilli(s.wall()) }, Wait: t.Send, RetryAfter: time.Second, Requests: l.Requests,
-		Rate: l.Rate, Burst: l.Burst, MaxBody: l.Body,
+		ReadTime: t.Body, Rate: l.UnsignedRate, Burst: l.UnsignedBurst, MaxBody: l.Body,
 	})
 	if err != nil {
 		return err

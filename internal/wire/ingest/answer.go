@@ -80,7 +80,7 @@ func (p *Problem) Write(w http.ResponseWriter) (status int) {
 		// Which way of signing the source asks for is told to nobody who can't.
 		w.Header().Set("WWW-Authenticate", `Signature realm="hapax"`)
 	}
-	return write(w, doc.Status, typeProblem, doc)
+	return send(w, doc.Status, typeProblem, doc)
 }
 
 // Header values that all answers share. Nobody changes a header's values in place.
@@ -90,7 +90,7 @@ var (
 	noStore     = []string{"no-store"}
 )
 
-func write(w http.ResponseWriter, status int, contentType []string, body any) int {
+func send(w http.ResponseWriter, status int, contentType []string, body any) int {
 	text, err := json.Marshal(body)
 	if err != nil {
 		panic("ingest: an answer: " + err.Error()) // it can't be: all its fields are text and numbers
@@ -105,15 +105,15 @@ func write(w http.ResponseWriter, status int, contentType []string, body any) in
 	return status
 }
 
-// refuse answers a request none of whose events was judged.
-func (d *delivery) refuse(p *Problem) {
+// refusal is the answer to a request none of whose events was judged.
+func (d *delivery) refusal(p *Problem) (answer func()) {
 	d.count(string(p.Code))
 	if d.known && !p.Code.Rule().Retryable {
 		d.s.tell.Do(func() {
 			d.s.Log.Info("a delivery was refused", "tenant", d.source.Source.Tenant, "source", d.source.Source.Name, "code", p.Code, "detail", p.Detail)
 		})
 	}
-	d.status = p.Write(d.w)
+	return func() { d.status = p.Write(d.w) }
 }
 
 func (d *delivery) count(outcome string) {
@@ -125,20 +125,19 @@ func (d *delivery) count(outcome string) {
 }
 
 // answer tells of each event, in the order in which they came.
-func (d *delivery) answer(results []result, batch bool) {
+func (d *delivery) answer(results []result, batch bool) (write func()) {
 	bodies := make([]any, len(results))
 	for i := range results {
 		status, body := d.body(&results[i])
 		if !batch {
-			d.single(status, body)
-			return
+			return func() { d.single(status, body) }
 		}
 		if a, ok := body.(*Answer); ok {
 			a.Status = status
 		}
 		bodies[i] = body
 	}
-	d.status = write(d.w, http.StatusOK, typeJSON, bodies)
+	return func() { d.status = send(d.w, http.StatusOK, typeJSON, bodies) }
 }
 
 func (d *delivery) single(status int, body any) {
@@ -154,7 +153,7 @@ func (d *delivery) single(status int, body any) {
 			d.w.Header().Set(protocol.HeaderReplayed, "true")
 		}
 	}
-	d.status = write(d.w, status, contentType, body)
+	d.status = send(d.w, status, contentType, body)
 }
 
 // body is what one event is answered with, and counts it.

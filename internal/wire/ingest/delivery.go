@@ -3,55 +3,94 @@ package ingest
 import (
 	"crypto/rand"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
 	"hapax/internal/engine/intake"
 	"hapax/internal/gateway"
+	"hapax/internal/wire/limit"
 )
 
 // delivery is one request on its way.
 type delivery struct {
-	s      *Server
-	w      http.ResponseWriter
-	r      *http.Request
-	now    time.Time
-	source served // nobody's where the request names none
-	known  bool
-	status int // of the answer
+	s       *Server
+	w       http.ResponseWriter
+	r       *http.Request
+	now     time.Time
+	source  served // nobody's where the request names none
+	known   bool
+	largest int64 // bytes of a body, whosever it is
+	status  int   // of the answer
 }
 
-// serve takes the steps of docs/spec/gateway.md, Ingest, in their order.
-func (d *delivery) serve() {
-	if p := d.rate(); p != nil {
-		d.refuse(p)
-		return
+// serve takes the steps of docs/spec/gateway.md, Ingest, in their order. What a delivery holds is given back before its answer is written:
+// who doesn't read holds nothing but a connection.
+func (d *delivery) serve() { d.handle()() }
+
+// handle does all but write the answer, which it returns.
+func (d *delivery) handle() (answer func()) {
+	client := d.s.Clients.Of(d.r)
+	if p := d.s.admit(client, d.now); p != nil {
+		return d.refusal(p)
 	}
-	body, p := d.read()
-	if p == nil {
-		p = d.verify(body)
+	account := d.s.Bodies.Open(limit.ByClient(client))
+	defer account.Close()
+	body, release, err := limit.ReadBody(d.w, d.r, d.largest, account, d.until())
+	defer release()
+	if err != nil {
+		return d.refusal(d.unread(err))
 	}
-	var m media
-	if p == nil {
-		m, p = mediaOf(d.r.Header)
+	if p := d.verify(body); p != nil {
+		return d.refusal(p)
 	}
+	d.s.signers.note(client, d.now)
+	if p := d.within(body); p != nil {
+		return d.refusal(p)
+	}
+	select {
+	case d.s.slots <- struct{}{}:
+		defer func() { <-d.s.slots }()
+	default:
+		return d.refusal(d.s.later(Unavailable, "as many deliveries are in work as may be; nothing was stored"))
+	}
+	m, p := mediaOf(d.r.Header)
 	if p == nil {
 		p = d.source.admit(m, d.r.Header)
 	}
 	if p != nil {
-		d.refuse(p)
-		return
+		return d.refusal(p)
 	}
 	items, batch, p := d.source.items(m, d.r.Header, body)
 	if p != nil {
-		d.refuse(p)
-		return
+		return d.refusal(p)
 	}
-	d.judge(items, batch)
+	return d.judge(items, batch)
 }
 
-func (d *delivery) rate() *Problem {
+// until is when the request has to have arrived, the zero time where it may take as long as it comes in fast enough.
+func (d *delivery) until() (t time.Time) {
+	if d.s.ReadTime > 0 {
+		t = time.Now().Add(d.s.ReadTime)
+	}
+	return t
+}
+
+// unread says why a body wasn't read.
+func (d *delivery) unread(err error) *Problem {
+	switch over := new(http.MaxBytesError); {
+	case errors.As(err, &over):
+		return problem(TooLarge, "a delivery has at most %d bytes", over.Limit)
+	case errors.Is(err, limit.ErrBodyMemory):
+		return d.s.later(Unavailable, "as many bytes of deliveries are in memory as may be; nothing was stored")
+	}
+	return problem(IncompleteBody, "%s; nothing was stored", err)
+}
+
+// within holds a delivery that is signed to its source's own limits.
+func (d *delivery) within(body []byte) *Problem {
+	if most := d.source.maxBody; int64(len(body)) > most {
+		return problem(TooLarge, "a delivery of this source has at most %d bytes", most)
+	}
 	l := d.source.limiter
 	if l == nil || l.AllowN(d.now, 1) {
 		return nil
@@ -60,38 +99,6 @@ func (d *delivery) rate() *Problem {
 	wait := r.DelayFrom(d.now)
 	r.CancelAt(d.now)
 	return &Problem{Code: RateLimited, Detail: "the source delivers faster than it may; nothing was stored", RetryAfterMs: max(1, wait.Milliseconds())}
-}
-
-// read reads the body. Memory grows with what arrives, not with what is announced.
-func (d *delivery) read() ([]byte, *Problem) {
-	limit := d.source.maxBody
-	if d.r.ContentLength > limit {
-		return nil, d.large()
-	}
-	const trusted = 64 << 10
-	body := make([]byte, 0, min(max(d.r.ContentLength, 511)+1, trusted))
-	from := http.MaxBytesReader(d.w, d.r.Body, limit)
-	for {
-		if len(body) == cap(body) {
-			body = append(body, 0)[:len(body)]
-		}
-		n, err := from.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		var over *http.MaxBytesError
-		switch {
-		case err == nil:
-		case err == io.EOF:
-			return body, nil
-		case errors.As(err, &over):
-			return nil, d.large()
-		default:
-			return nil, problem(BadBody, "the body did not arrive whole")
-		}
-	}
-}
-
-func (d *delivery) large() *Problem {
-	return problem(TooLarge, "a delivery of this source has at most %d bytes", d.source.maxBody)
 }
 
 // verify checks the signature. That there is no such source, and that the signature isn't good, look the same and take the same work.
@@ -110,7 +117,7 @@ func (d *delivery) verify(body []byte) *Problem {
 }
 
 // judge hands the events to the intake, all in one commit, and answers.
-func (d *delivery) judge(items []item, batch bool) {
+func (d *delivery) judge(items []item, batch bool) (answer func()) {
 	results := make([]result, len(items))
 	commands := make([]gateway.Command, 0, len(items))
 	for i := range items {
@@ -123,8 +130,7 @@ func (d *delivery) judge(items []item, batch bool) {
 	ctx := d.s.patience.context()
 	outcomes, err := d.s.Books.Enter(ctx, commands...)
 	if err != nil {
-		d.refuse(d.unstored(err))
-		return
+		return d.refusal(d.unstored(err))
 	}
 	for i := range results {
 		if r := &results[i]; r.problem == nil {
@@ -132,7 +138,7 @@ func (d *delivery) judge(items []item, batch bool) {
 		}
 	}
 	d.compare(ctx, results)
-	d.answer(results, batch)
+	return d.answer(results, batch)
 }
 
 // unstored is what is said where nobody knows whether the events are in the log.

@@ -83,6 +83,12 @@ func open(t *testing.T, sources ...ingest.Source) *gate {
 
 func openOn(t *testing.T, wrap func(intake.Books) intake.Books, sources ...ingest.Source) *gate {
 	t.Helper()
+	return openWith(t, ingest.Options{}, wrap, sources...)
+}
+
+// openWith starts a gate whose options say something of their own.
+func openWith(t *testing.T, options ingest.Options, wrap func(intake.Books) intake.Books, sources ...ingest.Source) *gate {
+	t.Helper()
 	g := &gate{t: t, metrics: telemetry.NewMetrics(), mux: http.NewServeMux(), logged: &lines{}, now: time.Unix(began, 0)}
 	st := memory.New()
 	t.Cleanup(func() { _ = st.Close() })
@@ -101,11 +107,11 @@ func openOn(t *testing.T, wrap func(intake.Books) intake.Books, sources ...inges
 	if wrap != nil {
 		books = wrap(books)
 	}
-	g.server, err = ingest.New(ingest.Options{
-		Books: books, Metrics: g.metrics, Log: slog.New(slog.NewTextHandler(g.logged, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: g.clock,
-		Blocked: func() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.blocked },
-		Wait:    5 * time.Second, RetryAfter: time.Second, Requests: 256,
-	})
+	options.Books, options.Metrics, options.Now = books, g.metrics, g.clock
+	options.Log = slog.New(slog.NewTextHandler(g.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	options.Blocked = func() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.blocked }
+	options.Wait, options.RetryAfter, options.Requests = 5*time.Second, time.Second, 256
+	g.server, err = ingest.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}

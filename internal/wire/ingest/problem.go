@@ -17,6 +17,7 @@ const (
 	TooLarge        Code = "too_large"
 	Unauthorized    Code = "unauthorized"
 	UnsupportedType Code = "unsupported_type"
+	IncompleteBody  Code = "incomplete_body"
 	BadBody         Code = "bad_body"
 	BadKey          Code = "bad_key"
 	BadField        Code = "bad_field"
@@ -58,6 +59,7 @@ var rules = []Rule{
 	{TooLarge, "The delivery is over a limit", http.StatusRequestEntityTooLarge, Never, false},
 	{Unauthorized, "No such source, or no good signature", http.StatusUnauthorized, SameKey, false},
 	{UnsupportedType, "The source doesn't take this kind of content", http.StatusUnsupportedMediaType, Never, false},
+	{IncompleteBody, "The body did not arrive whole", http.StatusBadRequest, SameKey, false},
 	{BadBody, "The body can't be read", http.StatusBadRequest, Never, false},
 	{BadKey, "The event has no valid key", http.StatusBadRequest, Never, false},
 	{BadField, "A field of the event is none", http.StatusBadRequest, Never, false},

@@ -14,6 +14,7 @@ import (
 
 	"hapax/internal/engine/intake"
 	"hapax/internal/telemetry"
+	"hapax/internal/wire/limit"
 )
 
 // Route is where deliveries come in, as a pattern of http.ServeMux. Its two names are what ServeHTTP asks the request for.
@@ -30,22 +31,39 @@ type Options struct {
 
 	Wait       time.Duration // who waits longer for a commit, by up to a quarter, is told unavailable; the commit goes on
 	RetryAfter time.Duration // told with unavailable and unproved; spread between once and twice this
-	Requests   int           // in work at once; each holds a goroutine and a body
-	// What those are held to who name no source: the defaults of the sources, so that nobody can tell the two apart.
-	Rate    float64 // requests a second together; 0: without bound
-	Burst   int
-	MaxBody int64 // 0: DefaultMaxBody
+	Requests   int           // signed ones in work at once; each holds a goroutine and a body
+	ReadTime   time.Duration // for a whole request to arrive; 0: as long as it comes in fast enough
+	// What an address is held to from which nothing signed came in the last hour: requests a second, and how many at once. Rate 0:
+	// without bound.
+	Rate  float64
+	Burst int
+	// MaxBody is the most bytes of a body as long as no source takes larger ones: whoever can't sign is held to the largest that any
+	// source takes, so that a limit of its own tells of no source that it is there. 0: DefaultMaxBody.
+	MaxBody int64
+	Clients *limit.Proxies // tells who asks; nil: the other end of the connection
+	Bodies  *limit.Budget  // of memory for bodies; nil: one of DefaultBodies
 }
+
+// DefaultBodies is how many bytes of bodies are in memory at most where Options name no budget: eight of the largest.
+const DefaultBodies = 8 * LargestBody
 
 // Server answers deliveries. Make one with New; it knows no source until Set.
 type Server struct {
 	Options
-	sources  atomic.Pointer[map[sourceName]served]
-	nobody   served // stands for sources that aren't there
-	slots    chan struct{}
-	patience patience
-	draining atomic.Int64 // ms over which senders are told to come back, once the server goes down
-	tell     rate.Sometimes
+	standing  atomic.Pointer[standing]
+	nobody    served // stands for sources that aren't there
+	strangers limit.AddressBuckets
+	signers   signers
+	slots     chan struct{}
+	patience  patience
+	draining  atomic.Int64 // ms over which senders are told to come back, once the server goes down
+	tell      rate.Sometimes
+}
+
+// standing are the sources that are there.
+type standing struct {
+	sources map[sourceName]served
+	largest int64 // bytes of a body that any of them takes
 }
 
 type sourceName struct{ tenant, source string }
@@ -89,7 +107,16 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ingest: Options: %w", err)
 	}
-	s := &Server{Options: o, nobody: serve(nobody), slots: make(chan struct{}, o.Requests), patience: patience{wait: o.Wait}, tell: rate.Sometimes{First: 10, Interval: time.Second}}
+	if o.Clients == nil {
+		o.Clients = limit.NewProxies(nil, limit.XForwardedFor, nil)
+	}
+	if o.Bodies == nil {
+		o.Bodies = limit.NewBudget(DefaultBodies)
+	}
+	s := &Server{
+		Options: o, nobody: served{nobody, nil}, strangers: limit.NewAddressBuckets(o.Rate, o.Burst), slots: make(chan struct{}, o.Requests),
+		patience: patience{wait: o.Wait}, tell: rate.Sometimes{First: 10, Interval: time.Second},
+	}
 	s.Set(nil)
 	return s, nil
 }
@@ -97,18 +124,18 @@ func New(o Options) (*Server, error) {
 // Set puts other sources in the place of those before, at once and whole. A delivery goes on with those it began with. Where a source's rate
 // is the one it was, what it has used of it stays used.
 func (s *Server) Set(sources []*Compiled) {
-	next := make(map[sourceName]served, len(sources))
-	before := s.sources.Load()
+	next := &standing{sources: make(map[sourceName]served, len(sources)), largest: s.nobody.maxBody}
+	before := s.standing.Load()
 	for _, c := range sources {
 		name, now := sourceName{c.Source.Tenant, c.Source.Name}, serve(c)
 		if before != nil {
-			if old, ok := (*before)[name]; ok && old.Source.Rate == c.Source.Rate && old.Source.Burst == c.Source.Burst {
+			if old, ok := before.sources[name]; ok && old.Source.Rate == c.Source.Rate && old.Source.Burst == c.Source.Burst {
 				now.limiter = old.limiter
 			}
 		}
-		next[name] = now
+		next.sources[name], next.largest = now, max(next.largest, c.maxBody)
 	}
-	s.sources.Store(&next)
+	s.standing.Store(next)
 }
 
 // Drain answers every further request with draining and a time to come back, spread evenly over spreadMs.
@@ -117,23 +144,18 @@ func (s *Server) Drain(spreadMs int64) { s.draining.Store(max(1, spreadMs)) }
 // ServeHTTP implements http.Handler, for Route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	d := delivery{s: s, w: w, r: r, now: s.Now()}
-	d.source, d.known = (*s.sources.Load())[sourceName{r.PathValue("tenant"), r.PathValue("source")}]
+	all := s.standing.Load()
+	d := delivery{s: s, w: w, r: r, now: s.Now(), largest: all.largest}
+	d.source, d.known = all.sources[sourceName{r.PathValue("tenant"), r.PathValue("source")}]
 	if !d.known {
 		d.source = s.nobody
 	}
 	defer func() { s.Metrics.Request(Route, strconv.Itoa(d.status), time.Since(began)) }()
 	if p := s.enterable(); p != nil {
-		d.refuse(p)
+		d.refusal(p)()
 		return
 	}
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-		d.serve()
-	default:
-		d.refuse(s.later(Unavailable, "as many deliveries are in work as may be; nothing was stored"))
-	}
+	d.serve()
 }
 
 // enterable says what keeps the server from taking any delivery now.

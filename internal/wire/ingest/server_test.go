@@ -32,17 +32,20 @@ func TestTheFirstFaultIsTold(t *testing.T) {
 		header []string
 		status int
 	}{
-		{"rate before size", false, large, []string{"Content-Type: text/plain"}, 429},
-		{"size before signature", true, large, []string{"Content-Type: text/plain"}, 413},
+		{"the largest of any source before signature", true, strings.Repeat(large, 10), []string{"Content-Type: text/plain"}, 413},
+		{"signature before the source's size", true, large, []string{"Content-Type: text/plain"}, 401},
+		{"signature before the source's rate", false, "{}", nil, 401},
+		{"the source's size before its rate", false, large, []string{signedBy(large)}, 413},
+		{"the source's rate before content type", false, "x", []string{"Content-Type: text/plain", signedBy("x")}, 429},
 		{"signature before content type", true, "x", []string{"Content-Type: text/plain"}, 401},
 		{"content type before body", true, "x", []string{"Content-Type: text/plain", signedBy("x")}, 415},
 		{"body before key", true, "x", []string{signedBy("x")}, 400},
 		{"key before judgement", true, "{}", []string{signedBy("{}")}, 400},
 		{"judgement", true, `{"id":"a"}`, []string{signedBy(`{"id":"a"}`)}, 422},
 	} {
-		g := open(t, source)
+		g := openWith(t, ingest.Options{MaxBody: 1000}, nil, source)
 		if !c.tokens {
-			g.post("{}")
+			g.post("{}", signedBy("{}"))
 		}
 		if r := g.post(c.body, c.header...); r.status != c.status {
 			t.Errorf("%s: %d %s", c.name, r.status, r.text)
