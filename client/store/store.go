@@ -15,6 +15,7 @@ var (
 	ErrIncompatible    = errors.New("store: written by a newer version; Reset makes it usable")
 	ErrWrongStore      = errors.New("store: belongs to another actor or server")
 	ErrWrongKey        = errors.New("store: its bodies are encrypted with another key")
+	ErrNotEncrypted    = errors.New("store: it holds bodies that are not encrypted, and a key was given")
 	ErrDraining        = errors.New("store: another handle drains it")
 	ErrFenced          = errors.New("store: this handle no longer drains it")
 	ErrNoRow           = errors.New("store: no such row in the outbox")

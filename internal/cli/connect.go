@@ -94,6 +94,9 @@ func (k *keep) open(ctx context.Context) (store.Store, error) {
 	switch {
 	case errors.Is(err, store.ErrIncompatible):
 		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf(`%s: %w; or "hapax outbox reset --store %s"`, k.file, err, k.file)}
+	case errors.Is(err, store.ErrNotEncrypted):
+		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf(
+			`%s: %w; if you trust what it holds, "hapax outbox encrypt --store %s --store-key %s" encrypts it`, k.file, err, k.file, k.key)}
 	case errors.Is(err, store.ErrWrongKey):
 		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf("%s: %w: give its --store-key", k.file, err)}
 	case err != nil:

@@ -40,7 +40,7 @@ Exit status: 0 done, 1 there is no such row or its state forbids it, 64 wrong us
 		newOutboxChange(k, "discard ROOM ID", "Remove a row whatever its state", `If it was sent, the server may have stored it, or may still.`,
 			func(ctx context.Context, s store.Store, key store.Key) (store.Row, error) { return s.Discard(ctx, key) }),
 		newOutboxExport(k),
-		newOutboxReset(k),
+		newOutboxEncrypt(k), newOutboxReset(k),
 	)
 	return cmd
 }
@@ -208,6 +208,34 @@ func newOutboxReset(k *keep) *cobra.Command {
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "version %d is now %d; %d rows can't be read and are set aside with their bytes\n", r.From, r.To, r.SetAside)
 			return err
+		},
+	}
+}
+
+func newOutboxEncrypt(k *keep) *cobra.Command {
+	return &cobra.Command{
+		Use:   "encrypt --store FILE --store-key FILE",
+		Short: "Encrypt the bodies of a store that holds them in the clear",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if k.file == "" || k.key == "" {
+				return usage("--store and --store-key are needed")
+			}
+			key, err := k.readKey()
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(k.file); err != nil {
+				return &ExitError{Code: ExitConfig, Err: err}
+			}
+			s, err := sqlite.Open(cmd.Context(), k.file, sqlite.Options{Key: key, Encrypt: true})
+			if err == nil {
+				err = s.Close()
+			}
+			if err != nil {
+				return &ExitError{Code: ExitMachine, Err: fmt.Errorf("%s: %w", k.file, err)}
+			}
+			return nil
 		},
 	}
 }

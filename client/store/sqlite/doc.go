@@ -16,8 +16,9 @@
 // With a key, text, data and fingerprint of outbox rows and text and data of messages are sealed with AES-256-GCM, a random
 // nonce for each, bound to their room and id, so that bodies can't be swapped between rows. The fingerprint is sealed as
 // well: it is a plain hash of the content, from which a short text can be guessed. Rooms, ids, actors, times, sizes and
-// states stay readable. A store opened with a key for the first time is sealed as a whole in one transaction; opened with another
-// key, or without one, it answers store.ErrWrongKey and nothing changes.
+// states stay readable. An empty store is sealed by its first key. One that holds bodies in the clear is sealed, as a whole in one
+// transaction, only where Options.Encrypt says so; else it answers store.ErrNotEncrypted. Opened with another key, or without one, a sealed
+// store answers store.ErrWrongKey. Neither changes anything.
 //
 // # Damage
 //

@@ -21,7 +21,7 @@ func (s *Store) checkKey() error {
 	switch v := v.(type) {
 	case nil:
 		if s.seal != nil && s.sealed {
-			return store.ErrWrongKey
+			return store.ErrNotEncrypted // it was when this handle opened it
 		}
 		return nil
 	case []byte:
@@ -36,7 +36,23 @@ func (s *Store) checkKey() error {
 	return store.ErrCorrupt
 }
 
-// enableKey seals a plain store that is opened with a key: all rows in one transaction, so that none is left in the clear
+// checkEncrypted answers ErrNotEncrypted where this handle has a key and the store holds bodies but no sign of being sealed.
+func (s *Store) checkEncrypted() error {
+	if s.seal == nil || s.encrypt {
+		return nil
+	}
+	v, err := s.db.meta("key_check")
+	if err != nil || v != nil {
+		return err
+	}
+	n, err := s.db.int(`SELECT EXISTS (SELECT 1 FROM outbox) OR EXISTS (SELECT 1 FROM messages)`)
+	if err == nil && n != 0 {
+		err = store.ErrNotEncrypted
+	}
+	return err
+}
+
+// enableKey seals a store that is empty, or that Options.Encrypt allows to: all rows in one transaction, so that none is left in the clear
 // and none is lost. Values that can't be read as plain ones stay, to be set aside.
 func (s *Store) enableKey() error {
 	if s.seal == nil {
@@ -47,6 +63,9 @@ func (s *Store) enableKey() error {
 			return err
 		}
 		if v, err := s.db.meta("key_check"); err != nil || v != nil {
+			return err
+		}
+		if err := s.checkEncrypted(); err != nil {
 			return err
 		}
 		if err := s.sealOutbox(); err != nil {

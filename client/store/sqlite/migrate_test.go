@@ -36,7 +36,7 @@ func TestMigrateFromV1(t *testing.T) {
 		key  []byte
 	}{{"plain.db", nil}, {"killed.db", nil}, {"sealed.db", v1Key}, {"plain.db", v1Key}} {
 		path := v1File(t, c.name)
-		s := open(t, path, Options{Key: c.key})
+		s := open(t, path, Options{Key: c.key, Encrypt: c.name == "plain.db" && c.key != nil})
 		if got := asJSONText(t, wantedOf(t, s)); got != want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, want)
 		}

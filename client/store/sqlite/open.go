@@ -27,6 +27,9 @@ const busyTimeout = 10 * time.Second
 type Options struct {
 	Limits store.Limits
 	Key    []byte // 32 bytes: bodies are sealed with it (see the package's doc); nil: they are not
+	// Encrypt seals a store that holds bodies in the clear, all in one transaction. Without it such a store is refused with
+	// store.ErrNotEncrypted: who can write the file could have put them there, to be sent as if the app had.
+	Encrypt bool
 
 	vfs    string // tests: the name of a VFS
 	pragma string // tests: run after ours
@@ -42,11 +45,12 @@ type locker interface {
 
 // Store is one handle on a file. It implements store.Store.
 type Store struct {
-	limits store.Limits
-	path   string
-	device ids.Device
-	report store.Report
-	seal   *sealer
+	limits  store.Limits
+	path    string
+	device  ids.Device
+	report  store.Report
+	seal    *sealer
+	encrypt bool // Options.Encrypt
 
 	mu     sync.Mutex
 	db     *db
@@ -60,12 +64,12 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens the store at a path, made where there is none. Errors: store.ErrCorrupt for a file that isn't a readable store, store.ErrIncompatible
-// for one of a newer version, store.ErrWrongKey; others mean that the machine failed. None of them changes the file.
+// for one of a newer version, store.ErrWrongKey, store.ErrNotEncrypted; others mean that the machine failed. None of them changes the file.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{limits: o.Limits.OrDefault()}
+	s := &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt}
 	path, err := s.connect(path, o)
 	s.path = path
 	if err != nil {
@@ -142,7 +146,7 @@ func (s *Store) prepare(o Options) error {
 	case version > last:
 		return fmt.Errorf("%w (its version is %d, the newest known is %d)", store.ErrIncompatible, version, last)
 	case version > 0:
-		if err := s.checkKey(); err != nil {
+		if err := errors.Join(s.checkKey(), s.checkEncrypted()); err != nil {
 			return err
 		}
 		s.report = store.Report{From: version, To: last}

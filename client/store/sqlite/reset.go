@@ -21,12 +21,13 @@ const oldPrefix = "hapax_old_"
 // Reset makes a store of a newer version usable, on the app's word: in one transaction it builds this SDK's schema anew, carries over
 // owner, fence, device, marks and every outbox row, drops messages and cursors, and sets the version. An outbox row that this
 // SDK can't read is set aside with its bytes; the Report counts them. With any error nothing has changed: store.ErrCorrupt
-// for a file that is no store or has no outbox, store.ErrDraining while a process drains it, store.ErrWrongKey.
+// for a file that is no store or has no outbox, store.ErrDraining while a process drains it, store.ErrWrongKey,
+// store.ErrNotEncrypted for a store in the clear to which a key is given: reset it without one.
 func Reset(ctx context.Context, path string, o Options) (store.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Report{}, err
 	}
-	s := &Store{limits: o.Limits.OrDefault()}
+	s := &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt}
 	path, err := s.connect(path, o)
 	if err != nil {
 		return store.Report{}, fmt.Errorf("reset store %s: %w", path, err)
@@ -71,7 +72,7 @@ func (s *Store) reset(o Options) error {
 // rebuild is the transaction.
 func (s *Store) rebuild() error {
 	d := s.db
-	if err := s.checkKey(); err != nil {
+	if err := s.checkResetKey(); err != nil {
 		return err
 	}
 	old, err := d.takeApart()
@@ -105,6 +106,18 @@ func (s *Store) rebuild() error {
 		return err
 	}
 	return d.stamp(store.Version)
+}
+
+// checkResetKey is checkKey for a file whose tables may be anything: a key is for a store that is sealed.
+func (s *Store) checkResetKey() error {
+	if err := s.checkKey(); err != nil || s.seal == nil {
+		return err
+	}
+	v, err := s.db.meta("key_check")
+	if err == nil && v == nil {
+		err = store.ErrNotEncrypted
+	}
+	return err
 }
 
 // carryDevice carries over meta and marks. A device comes with its mark, as that is in the file, or not at all: the fresh one has

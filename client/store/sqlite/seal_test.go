@@ -56,7 +56,7 @@ func TestSealingAPlainStore(t *testing.T) {
 		t.Fatal("nothing to seal")
 	}
 	plain := open(t, path, Options{})
-	s := open(t, path, Options{Key: v1Key})
+	s := open(t, path, Options{Key: v1Key, Encrypt: true})
 	if got, want := asJSONText(t, wantedOf(t, s)), asJSONText(t, readWanted(t)); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -74,6 +74,60 @@ func TestSealingAPlainStore(t *testing.T) {
 		if bytes.Contains(bytesOf(t, path), []byte(secret)) {
 			t.Errorf("%q lies on disk", secret)
 		}
+	}
+}
+
+// TestAKeyTakesNothingUnsealed: who can write the file, but has no key, can't have the store take bodies of his own: not by taking the check
+// of the key away, nor by rows in the clear beside sealed ones, nor by a whole file in the clear.
+func TestAKeyTakesNothingUnsealed(t *testing.T) {
+	const forged = `UPDATE outbox SET text = 'forged', data = NULL, fingerprint = 'v1:f' WHERE position = 4;`
+	for name, tampered := range map[string]string{
+		"no check":                   `DELETE FROM meta WHERE name = 'key_check';`,
+		"no check, a forged row":     `DELETE FROM meta WHERE name = 'key_check';` + forged,
+		"no check, messages alone":   `DELETE FROM meta WHERE name = 'key_check'; DELETE FROM outbox;`,
+		"no check, all in the clear": `DELETE FROM meta WHERE name = 'key_check'; UPDATE outbox SET text = 'forged', data = NULL, fingerprint = 'v1:f'; DELETE FROM messages;`,
+	} {
+		path := v1File(t, "sealed.db")
+		raw(t, path, tampered)
+		before := bytesOf(t, path)
+		if _, err := Open(t.Context(), path, Options{Key: v1Key}); !errors.Is(err, store.ErrNotEncrypted) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := Reset(t.Context(), path, Options{Key: v1Key}); !errors.Is(err, store.ErrNotEncrypted) {
+			t.Errorf("%s: reset: %v", name, err)
+		}
+		if !bytes.Equal(before, bytesOf(t, path)) {
+			t.Errorf("%s: the file changed", name)
+		}
+	}
+
+	path := v1File(t, "sealed.db")
+	raw(t, path, forged)
+	s := open(t, path, Options{Key: v1Key})
+	if s.Report().SetAside != 1 {
+		t.Errorf("a row in the clear among sealed ones: %+v", s.Report())
+	}
+	raw(t, path, `UPDATE outbox SET text = 'forged', data = NULL WHERE position = 5; UPDATE messages SET text = 'forged', data = NULL`)
+	if _, err := s.Body(t.Context(), 5); !errors.Is(err, store.ErrUnreadable) {
+		t.Errorf("a body in the clear: %v", err)
+	}
+	if msgs, err := s.View(t.Context(), "harbour", 0, 100); err != nil || len(msgs) != 0 {
+		t.Errorf("%d messages in the clear, %v", len(msgs), err)
+	}
+	raw(t, path, `DELETE FROM meta WHERE name = 'key_check'`)
+	if _, err := s.List(t.Context(), 0, 10); !errors.Is(err, store.ErrNotEncrypted) {
+		t.Errorf("the check taken away under an open handle: %v", err)
+	}
+	if _, err := Open(t.Context(), v1File(t, "plain.db"), Options{Key: v1Key}); !errors.Is(err, store.ErrNotEncrypted) {
+		t.Errorf("a file in the clear: %v", err)
+	}
+	empty := open(t, newFile(t).path, Options{})
+	if err := empty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sealed := open(t, empty.path, Options{Key: v1Key}) // nothing is taken that wasn't sealed
+	if n, err := sealed.db.int(`SELECT count(*) FROM meta WHERE name = 'key_check'`); err != nil || n != 1 {
+		t.Errorf("an empty store isn't sealed by its first key: %v", err)
 	}
 }
 

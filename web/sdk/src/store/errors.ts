@@ -7,6 +7,7 @@
  * - `wrong_store`: belongs to another actor or server
  * - `unowned`: holds rows that name no owner: they may be another reader's, and only the app can claim them
  * - `wrong_key`: its bodies are encrypted with another key, or the key is lost
+ * - `not_encrypted`: it holds bodies that are not encrypted, and a key was given; `encrypt: true` encrypts them
  * - `draining`: another handle drains it
  * - `fenced`: this handle no longer drains it
  * - `no_row`: no such row in the outbox
@@ -27,6 +28,7 @@ export type StoreErrorCode =
   | "wrong_store"
   | "unowned"
   | "wrong_key"
+  | "not_encrypted"
   | "draining"
   | "fenced"
   | "no_row"

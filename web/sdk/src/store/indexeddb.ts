@@ -100,7 +100,8 @@ async function finish(db: IDBDatabase, o: DatabaseOptions, report: Report): Prom
  * Makes a store of a newer version usable, on the app's word: in one transaction it builds this SDK's schema anew, carries
  * over the marks and every outbox row, drops messages and cursors, and sets the version. An outbox row that this SDK can't
  * read is set aside with its bytes; the report counts them. Where it rejects nothing has changed: `corrupt` for a
- * database that is no store or has no outbox, `draining` while a tab drains it, `wrong_store`, `wrong_key`.
+ * database that is no store or has no outbox, `draining` while a tab drains it, `wrong_store`, `wrong_key`,
+ * `not_encrypted`.
  */
 export async function resetDatabase(o: DatabaseOptions): Promise<Report> {
   const range = o.env.IDBKeyRange!;
@@ -119,6 +120,7 @@ export async function resetDatabase(o: DatabaseOptions): Promise<Report> {
       throw new StoreError("wrong_store", "belongs to another actor");
     }
     await new Sealer(o.key).check(keyCheck);
+    if (o.key && !keyCheck) throw new StoreError("not_encrypted", "a key was given for a store that has none");
     if (!(await lock.take())) throw new StoreError("draining", "a tab drains it");
     medium.close();
     let report: Report | undefined;

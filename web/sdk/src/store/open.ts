@@ -2,6 +2,7 @@
 
 import { states } from "./check.ts";
 import { defaultLimits, type Limits, type Report } from "./contract.ts";
+import { StoreError } from "./errors.ts";
 import { type Head, parseHead } from "./head.ts";
 import type { Lock } from "./lock.ts";
 import type { StoredMessage } from "./messages.ts";
@@ -17,10 +18,15 @@ export interface StoreOptions extends Claimant {
   readonly limits?: Partial<Limits>;
   /**
    * An AES-GCM key of 256 bits with the uses encrypt and decrypt; it may, and should, be one that can't be extracted.
-   * Bodies are sealed with it. A store opened with a key for the first time is sealed as a whole in one transaction;
-   * opened with another key, or without one, it answers `wrong_key` and nothing changes.
+   * Bodies are sealed with it. An empty store is sealed by its first key; opened with another key, or without one, it
+   * answers `wrong_key` and nothing changes.
    */
   readonly key?: CryptoKey | undefined;
+  /**
+   * Seals a store that holds bodies in the clear, all in one transaction. Without it such a store is refused with
+   * `not_encrypted`: who can write the database could have put them there, to be sent as if the app had.
+   */
+  readonly encrypt?: boolean | undefined;
 }
 
 /** Opens a handle on a medium that has this SDK's version. */
@@ -29,8 +35,8 @@ export async function openTables(medium: Medium, lock: Lock, o: StoreOptions, re
   const found = await headOf(medium);
   const claiming = claims(found, o);
   await sealer.check(found.keyCheck);
+  if (o.key) await sealAll(medium, sealer, o.encrypt === true);
   if (claiming) await note(medium, o);
-  if (o.key) await sealAll(medium, sealer);
   const keyCheck = (await headOf(medium)).keyCheck;
   const setAside = report.setAside + (await mend(medium, sealer, keyCheck));
   const head = await headOf(medium);
@@ -61,10 +67,10 @@ function note(medium: Medium, o: Claimant): Promise<void> {
 const allRows = async (t: Tables) => (await t.all("outbox", {})) as StoredRow[];
 
 /**
- * Seals a plain store: read whole, sealed, and written in one transaction, in which nothing may have changed since. Done
+ * Seals a store that is empty, or that may be sealed: read whole, sealed, and written in one transaction, in which nothing may have changed since. Done
  * once in a store's life. Values that can't be read as plain ones stay, to be set aside.
  */
-async function sealAll(medium: Medium, sealer: Sealer): Promise<void> {
+async function sealAll(medium: Medium, sealer: Sealer, allowed: boolean): Promise<void> {
   for (;;) {
     const plain = await medium.run("readonly", async (t) => ({
       head: await readHead(t),
@@ -73,6 +79,8 @@ async function sealAll(medium: Medium, sealer: Sealer): Promise<void> {
       messages: (await t.all("messages", {})) as StoredMessage[],
     }));
     if (plain.head.keyCheck) return;
+    if (!allowed && plain.rows.length + plain.messages.length > 0)
+      throw new StoreError("not_encrypted", "it holds bodies that are not encrypted, and a key was given");
     const open = new Sealer(undefined);
     const rows = plain.rows.map(async (r) => {
       if (unreadable(r)) return [];

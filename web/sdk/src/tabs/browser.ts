@@ -89,8 +89,11 @@ async function options(o: BrowserStoreOptions): Promise<{ opts: DatabaseOptions;
   }
   const env = o.env ?? browserEnv();
   const { name, left } = o.name === undefined ? await find(env, o) : { name: o.name, left: undefined };
-  const { limits = {}, key, actor, claim } = o;
-  return { opts: { limits, key, actor, claim, name, env, lock: (beats) => new Leader(env, name, beats) }, left };
+  const { limits = {}, key, encrypt, actor, claim } = o;
+  return {
+    opts: { limits, key, encrypt, actor, claim, name, env, lock: (beats) => new Leader(env, name, beats) },
+    left,
+  };
 }
 
 /**

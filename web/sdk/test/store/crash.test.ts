@@ -187,7 +187,7 @@ describe("a tab killed at every request of", () => {
     await tryAll(
       await made(),
       async () => {},
-      async (_, f) => (await openDatabase(tab(f, key))).close(),
+      async (_, f) => (await openDatabase({ ...tab(f, key), encrypt: true })).close(),
       async () => {},
       withoutNonces,
     );

@@ -52,7 +52,7 @@ describe("C11 a store of version 1", () => {
     const old = await readOld(name);
     const o = await Origin.of(old);
     const key = text === undefined ? undefined : await sealKey(text);
-    const st = await openDatabase(o.tab({ key }));
+    const st = await openDatabase(o.tab({ key, encrypt: name === "plain.json" }));
     expect(st.report).toEqual({ created: false, from: 1, to: 2, setAside: 0 });
     const got = await told(st);
     expect(got.owner).toEqual({ actor: "anna", server: "server-1" });

@@ -85,12 +85,44 @@ describe("a sealed store", () => {
   });
 });
 
-describe("a plain store opened with a key", () => {
-  it("is sealed as a whole, and a tab that has it open without the key is stopped", async () => {
+describe("a store that holds bodies in the clear, opened with a key", () => {
+  it("takes none of them without the app's word, also where the key's check was taken away", async () => {
+    const plain = new Origin();
+    const st = await openDatabase(plain.tab());
+    await add(st, entry("r", 1));
+    await st.close();
+    const { o, key, st: was } = await sealed();
+    await was.close();
+    await tamper(o.factory, o.name, (t) => {
+      const head = t.objectStore("meta").get("head");
+      head.onsuccess = () => {
+        const { keyCheck: _, ...rest } = head.result;
+        t.objectStore("meta").put(rest);
+      };
+      const forged = { text: "forged", data: "", position: 1 };
+      t.objectStore("bodies").put(forged);
+    });
+    for (const origin of [plain, o]) {
+      const before = await state(origin);
+      await refused(openDatabase(origin.tab({ key })), "not_encrypted");
+      expect(await state(origin)).toBe(before);
+    }
+  });
+
+  it("sets a body in the clear aside that was put among sealed ones", async () => {
+    const { o, key, st: was } = await sealed();
+    await was.close();
+    await tamper(o.factory, o.name, (t) => t.objectStore("bodies").put({ text: "forged", data: "", position: 1 }));
+    const st = await openDatabase(o.tab({ key }));
+    await refused(st.body(1), "unreadable");
+    await st.close();
+  });
+
+  it("is sealed as a whole with `encrypt`, and a tab that has it open without the key is stopped", async () => {
     const o = new Origin();
     const plain = await openDatabase(o.tab());
     await add(plain, entry("r", 1));
-    const st = await openDatabase(o.tab({ key: await sealKey() }));
+    const st = await openDatabase(o.tab({ key: await sealKey(), encrypt: true }));
     expect(await state(o)).not.toContain("text 1");
     expect((await st.body(1)).text).toBe(entry("r", 1).text);
     await refused(plain.add(0, [entry("r", 2)]), "wrong_key");
