@@ -12,7 +12,9 @@ type chain struct {
 	last     int64    // number of the last record
 	hash     [32]byte // of its bytes
 	anchors  []Anchored
-	expected int64 // the number that comes next
+	other    []Anchored   // those of a number whose record has another hash
+	losses   []lossRecord // what was accepted; the first maxLosses
+	expected int64        // the number that comes next
 }
 
 // start begins behind a record.
@@ -45,6 +47,12 @@ func (c *chain) take(raw []byte) (number int64, ok bool) {
 	}
 	c.last, c.hash, c.expected = rec.number, sha256.Sum256(raw), rec.number+1
 	c.matchAnchors()
+	if rec.kind == kindLoss && len(c.losses) < maxLosses {
+		if rec.readRest(&r); r.fault == "" {
+			rec.loss.at = rec.at
+			c.losses = append(c.losses, rec.loss)
+		}
+	}
 	return rec.number, true
 }
 
@@ -54,9 +62,22 @@ func (c *chain) matchAnchors() {
 		a := c.anchors[0]
 		c.anchors = c.anchors[1:]
 		if a.Number == c.last && a.Hash != c.hash {
-			c.issues.record(a.Number, "the anchor of %s holds another hash of it: the log was rewritten, or an older copy was put back and written on", a.When)
+			c.other = append(c.other, a)
 		}
 	}
+}
+
+// maxLosses bounds what is remembered of accepted losses; a log that lost its end more often has no end to speak of.
+const maxLosses = 1000
+
+// accepted tells whether a person accepted, after an anchor was noted, that its record is lost.
+func (c *chain) accepted(a *Anchored) bool {
+	for i := range c.losses {
+		if l := &c.losses[i]; l.to < a.Number && a.Number <= l.from && a.At <= l.at/1000 {
+			return true
+		}
+	}
+	return false
 }
 
 // end compares with the head.
@@ -69,8 +90,13 @@ func (c *chain) end(h *StatedHead) {
 	case c.hash != h.Hash:
 		c.issues.record(c.last, "its bytes aren't those that the head holds the hash of")
 	}
+	for _, a := range c.other {
+		if !c.accepted(&a) {
+			c.issues.record(a.Number, "the anchor of %s holds another hash of it: the log was rewritten, or an older copy was put back and written on", a.When)
+		}
+	}
 	for _, a := range c.anchors {
-		if a.Number > c.last {
+		if a.Number > c.last && !c.accepted(&a) {
 			c.issues.record(a.Number, "the log was cut, or an older copy was put back: by the anchor of %s it had that record, now it ends with %d", a.When, c.last)
 			return
 		}

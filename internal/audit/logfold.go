@@ -23,6 +23,7 @@ type fold struct {
 	books    map[bookID]*logBook // of all passes
 	strays   *numberSet          // delivery records that no pass has found the event of yet; nil where there is one pass
 	owed     debt
+	renewed  bool // a record names its origin: none of an older kind follows
 	current  logRecord
 	events   int64
 }
@@ -85,9 +86,12 @@ func (f *fold) take(raw []byte) error {
 		f.owed = debt{}
 		return nil
 	}
+	f.checkAge(rec)
 	switch rec.kind {
 	case kindPolicy:
 		f.takePolicy(rec)
+	case kindLoss:
+		f.takeLoss(rec)
 	case kindSource:
 		f.takeSource(rec)
 	case kindDelivery:
@@ -96,6 +100,14 @@ func (f *fold) take(raw []byte) error {
 		return f.takeKeyed(rec)
 	}
 	return nil
+}
+
+// checkAge: who writes records that name their origin writes no others.
+func (f *fold) checkAge(rec *logRecord) {
+	if rec.old && f.renewed && f.firstPass() {
+		f.issues.record(rec.number, "it doesn't say what it was by, as records before it do")
+	}
+	f.renewed = f.renewed || rec.origin != ""
 }
 
 // settle looks whether the record is what the one before owes.
@@ -108,17 +120,24 @@ func (f *fold) settle(rec *logRecord, id keyID) {
 			f.issues.record(owed.number, "a key registers itself, but its event doesn't follow")
 		}
 	case revivalOwed:
-		if rec.kind != kindDelivery || rec.sent.what != wasRevived || rec.sent.event != owed.event || string(rec.by) != byDuplicate || rec.number != owed.number+1 {
+		if rec.kind != kindDelivery || rec.sent.what != wasRevived || rec.sent.event != owed.event || !rec.byRepeat() || rec.number != owed.number+1 {
 			f.issues.record(owed.number, "it repeats event %d, a dead letter, but no record revives that", owed.event)
 		}
 	}
 }
 
-// Who changes something without a person's word.
-const (
-	byDuplicate = "duplicate" // a repeat revives a dead letter
-	byOpen      = "open"      // an open source's key registers itself
-)
+// byRepeat tells whether the record may be by a repeat from the upstream. In an older one somebody of that name may have been meant.
+func (rec *logRecord) byRepeat() bool {
+	return rec.origin == byDuplicate || rec.old && string(rec.by) == byDuplicate
+}
+
+// takeLoss looks at what a person accepted. The books are what the records say, before and after.
+func (f *fold) takeLoss(rec *logRecord) {
+	f.settle(rec, keyID{})
+	if l := &rec.loss; f.firstPass() && (l.to < 0 || l.to >= rec.number || l.from <= l.to) {
+		f.issues.record(rec.number, "a log that was known up to %d can't have ended with %d before it", l.from, l.to)
+	}
+}
 
 func (f *fold) takePolicy(rec *logRecord) {
 	f.settle(rec, keyID{})
@@ -206,7 +225,7 @@ func (f *fold) countEvent(rec *logRecord) {
 func (f *fold) takeRegister(rec *logRecord, key uint32) {
 	k, r := f.keys.at(key), &rec.reg
 	same := k.has(isRegistered) && k.scope == r.scope && k.window == r.window && k.capacity == r.capacity
-	own := string(rec.by) == byOpen
+	own := rec.origin == byOpen // an older record by "open" may be by somebody of that name: nothing follows from it
 	s := &f.sources[k.source]
 	switch {
 	case r.scope == scopeStanding:
@@ -253,7 +272,7 @@ func (f *fold) takeDelivery(rec *logRecord) {
 		f.issues.record(rec.number, "event %d is a dead letter, it can't be %s", d.event, d.what)
 	case !row.dead && wantDead:
 		f.issues.record(rec.number, "event %d is no dead letter, it can't be %s", d.event, d.what)
-	case string(rec.by) == byDuplicate && !revives:
+	case rec.origin == byDuplicate && !revives:
 		f.issues.record(rec.number, "no repeat of event %d asks for this", d.event)
 	case d.what == wasDelivered && d.sends < 1:
 		f.issues.record(rec.number, "event %d was delivered without being sent", d.event)

@@ -64,7 +64,7 @@ func TestDeliveriesThatCantBe(t *testing.T) {
 		{"is no dead letter", func(w *logWriter) { w.delivery(4, wasDiscarded, "ops") }},
 		{"asks for this", func(w *logWriter) { w.delivery(4, hasDied, ""); w.delivery(4, wasRevived, "duplicate") }},
 		{"no record revives that", func(w *logWriter) { w.delivery(4, hasDied, ""); w.event(repeatOf(4, "pending")) }},
-		{"without being sent", func(w *logWriter) { w.add(kindDelivery, 4, wasDelivered, "", 0, "") }},
+		{"without being sent", func(w *logWriter) { w.add(kindDelivery, 4, wasDelivered, "", 0, byForward, "") }},
 	} {
 		w := forwarding()
 		c.write(w)
@@ -80,6 +80,9 @@ func TestRegistryThatCantBe(t *testing.T) {
 		{"names its scope", func(w *logWriter) { w.register("k", "", 0) }},
 		{"changes nothing", func(w *logWriter) { w.register("k", "wire", 3); w.register("k", "wire", 3) }},
 		{"changes nothing", func(w *logWriter) { w.source(source{}) }},
+		{"origin is none", func(w *logWriter) { w.add(kindRegister, "t", "s", "k", "schema", 0, 5, byDuplicate, "") }},
+		{"origin is none", func(w *logWriter) { w.add(kindRegister, "t", "s", "k", "schema", 0, 5, "ops", "") }},
+		{"origin has no name", func(w *logWriter) { w.add(kindRegister, "t", "s", "k", "schema", 0, 5, byFile, "ops") }},
 		{"isn't registered", func(w *logWriter) { w.unregister("k") }},
 		{"its registration stays", func(w *logWriter) {
 			w.register("k", "schema", 0)
@@ -94,11 +97,11 @@ func TestRegistryThatCantBe(t *testing.T) {
 			w.add(kindSource, "t", "s", 0, "schema", 5, false, false, 2)
 		}},
 		{"at an open source only", func(w *logWriter) {
-			w.add(kindRegister, "t", "s", "k", "schema", 0, 5, "open")
+			w.add(kindRegister, "t", "s", "k", "schema", 0, 5, byOpen, "")
 			w.event(claim{decision: "accept"})
 		}},
 		{"no settings", func(w *logWriter) {
-			w.add(kindRegister, "t", "s2", "k", "schema", 0, 5, "ops")
+			w.add(kindRegister, "t", "s2", "k", "schema", 0, 5, byAPI, "ops")
 			w.add(kindEvent, "t", "s2", "k", "id", "accept", "USD", "1", true, "", "schema", "done", false, 0, w.at, 100, 0, 0, "done", 0, false, [32]byte{}, [32]byte{}, false)
 		}},
 	} {
@@ -111,7 +114,7 @@ func TestRegistryThatCantBe(t *testing.T) {
 func TestOpenSources(t *testing.T) {
 	open := func() *logWriter {
 		w := newLogWriter(false, source{open: true})
-		w.add(kindRegister, "t", "s", "k", "schema", 0, 5, "open")
+		w.add(kindRegister, "t", "s", "k", "schema", 0, 5, byOpen, "")
 		return w
 	}
 	w := open()
@@ -162,6 +165,76 @@ type stated struct {
 }
 
 func (s stated) Head() StatedHead { return s.head }
+
+// TestWordsOfTheMachineAreNoOrigins: whoever is called as the machine's words go is somebody with a token all the same.
+func TestWordsOfTheMachineAreNoOrigins(t *testing.T) {
+	for _, word := range []string{byOpen, byFile, byAPI, byDuplicate, byForward, byOperator, "", "\x00", "\xff\xfe", "\uFEFF", strings.Repeat("x", 300)} {
+		w := newLogWriter(false, source{open: true, forward: true})
+		w.add(kindRegister, "t", "s", "k", "wire", 7, 5, byAPI, word)
+		w.add(kindUnregister, "t", "s", "k", byAPI, word)
+		w.register("k", "schema", 0)
+		n := w.event(claim{decision: "accept", forwarded: true})
+		w.delivery(n, hasDied, "")
+		w.add(kindDelivery, n, wasRevived, "", 1, byAPI, word)
+		w.delivery(n, hasDied, "")
+		w.add(kindDelivery, n, wasDiscarded, "", 1, byAPI, word)
+		proved(t, word, w)
+	}
+}
+
+// TestRecordsWithoutAnOrigin: in the kinds of before a word of the machine's may be somebody's name, and nobody can tell. What a repeat asks for
+// must follow it all the same.
+func TestRecordsWithoutAnOrigin(t *testing.T) {
+	w := newLogWriter(false, source{open: true, forward: true})
+	w.add(oldRegister, "t", "s", "x", "wire", 7, 1, "open") // by somebody: the source registers with other settings
+	w.add(oldUnregister, "t", "s", "x", "open")
+	w.add(oldRegister, "t", "s", "k", "schema", 0, 5, "open")
+	n := w.event(claim{decision: "accept", forwarded: true})
+	w.add(oldDelivery, n, hasDied, "404", 1, "")
+	w.add(oldDelivery, n, wasRevived, "", 1, "duplicate") // by somebody: no repeat came
+	w.add(oldDelivery, n, hasDied, "404", 1, "")
+	w.event(repeatOf(n, "pending"))
+	dead := *w
+	w.add(oldDelivery, n, wasRevived, "", 1, "duplicate")
+	proved(t, "of before", w)
+	w.delivery(n, wasDelivered, "")
+	proved(t, "of before, and of today", w)
+	w.add(oldRegister, "t", "s", "y", "schema", 0, 5, "ops")
+	named(t, "doesn't say what it was by", w)
+	dead.add(oldDelivery, n, wasRevived, "", 1, "ops")
+	named(t, "no record revives that", &dead)
+}
+
+// TestAcceptedLosses: a loss changes no books, and an anchor of what was lost, noted before, is no fault any more.
+func TestAcceptedLosses(t *testing.T) {
+	loss := func(from, to int64) *logWriter {
+		w := forwarding()
+		w.add(kindLoss, from, [32]byte{9}, to, byOperator, "open", "the disk")
+		return w
+	}
+	proved(t, "a loss", loss(92, 4))
+	proved(t, "a loss of a log that was another one before", loss(4, 2))
+	for _, w := range []*logWriter{loss(4, 4), loss(3, 4), loss(92, 5), loss(92, -1)} {
+		named(t, "can't have ended", w)
+	}
+	for _, c := range []struct {
+		word   string
+		anchor Anchored
+	}{
+		{"", Anchored{Number: 5, At: logStart}}, {"", Anchored{Number: 92, At: logStart}},
+		{"the log was cut", Anchored{Number: 93, At: logStart}}, {"the log was cut", Anchored{Number: 92, At: logStart + 1}},
+		{"another hash", Anchored{Number: 4, At: logStart}}, {"another hash", Anchored{Number: 5, At: logStart + 1}},
+	} {
+		proof, err := ProveLog(t.Context(), loss(92, 4), ProofOptions{Anchors: []Anchored{c.anchor}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.DeleteFunc(proof.Issues, func(i string) bool { return !strings.Contains(i, "anchor") })
+		if len(found) > 0 != (c.word != "") || c.word != "" && !strings.Contains(found[0], c.word) {
+			t.Errorf("%+v: %q", c.anchor, found)
+		}
+	}
+}
 
 func TestAnchors(t *testing.T) {
 	w := forwarding()

@@ -11,19 +11,37 @@ type logRecord struct {
 	raw    []byte         // the name of kindRegister, kindUnregister and kindEvent
 	source sourceRecord   // kindSource
 	reg    registerRecord // kindRegister
-	by     []byte         // kindRegister, kindUnregister, kindDelivery
+	old    bool           // of a kind that names no origin
+	origin string         // kindRegister, kindUnregister, kindDelivery, kindLoss, but not old; a constant
+	by     []byte         // likewise, and old ones
 	event  eventRecord    // kindEvent
 	sent   deliveryRecord // kindDelivery
+	loss   lossRecord     // kindLoss
 }
 
-// The kinds of docs/log.md.
+// The kinds of docs/log.md. Of registrations and deliveries there are older ones, whose names end before the point.
 const (
 	kindPolicy     = "policy"
 	kindSource     = "source"
-	kindRegister   = "register"
-	kindUnregister = "unregister"
+	kindRegister   = "register.2"
+	kindUnregister = "unregister.2"
 	kindEvent      = "event"
-	kindDelivery   = "delivery"
+	kindDelivery   = "delivery.2"
+	kindLoss       = "loss"
+
+	oldRegister   = "register"
+	oldUnregister = "unregister"
+	oldDelivery   = "delivery"
+)
+
+// Who brings a record about.
+const (
+	byOpen      = "open"      // an open source's key registers itself
+	byFile      = "file"      // a registry file
+	byAPI       = "api"       // somebody with a token, who is named
+	byDuplicate = "duplicate" // a repeat revives a dead letter
+	byForward   = "forward"   // the forwarder
+	byOperator  = "operator"  // somebody at the machine, who is named
 )
 
 type sourceRecord struct {
@@ -65,6 +83,14 @@ type deliveryRecord struct {
 	sends int64
 }
 
+// lossRecord says that the log was known up to from, and is what was known up to to.
+type lossRecord struct {
+	from int64
+	hash [32]byte // of record from, as it was
+	to   int64
+	at   int64 // Unix ms of its acceptance
+}
+
 // What became of a delivery.
 const (
 	wasDelivered = "delivered"
@@ -73,9 +99,16 @@ const (
 	wasRevived   = "revived"
 )
 
+// deliveryOrigins are who may bring about what became of a delivery.
+var deliveryOrigins = map[string][]string{
+	wasDelivered: {byForward}, hasDied: {byForward}, wasDiscarded: {byAPI}, wasRevived: {byAPI, byDuplicate},
+}
+
 // readHead reads what all kinds have in common and leaves the reader before the fields of the kind.
 func (rec *logRecord) readHead(r *fieldReader) {
-	switch kind := r.next(); string(kind) {
+	kind := r.next()
+	rec.old, rec.origin = false, ""
+	switch string(kind) {
 	case kindEvent:
 		rec.kind = kindEvent
 	case kindDelivery:
@@ -88,12 +121,50 @@ func (rec *logRecord) readHead(r *fieldReader) {
 		rec.kind = kindSource
 	case kindPolicy:
 		rec.kind = kindPolicy
+	case kindLoss:
+		rec.kind = kindLoss
 	default:
-		r.fail("its kind is unknown")
+		if rec.old = true; !rec.readOld(string(kind)) {
+			r.fail("its kind is unknown")
+		}
 	}
 	rec.number = r.integer()
 	rec.before = r.hash()
 	rec.at = r.integer()
+}
+
+// readOld takes a kind of before for what it is today, but for its origin.
+func (rec *logRecord) readOld(kind string) (ok bool) {
+	switch kind {
+	case oldRegister:
+		rec.kind = kindRegister
+	case oldUnregister:
+		rec.kind = kindUnregister
+	case oldDelivery:
+		rec.kind = kindDelivery
+	default:
+		return false
+	}
+	return true
+}
+
+// readWho reads who brought the record about. A name stands beside an origin that has one only.
+func (rec *logRecord) readWho(r *fieldReader, origins ...string) {
+	if !rec.old {
+		said := r.next()
+		for _, o := range origins {
+			if string(said) == o {
+				rec.origin = o
+			}
+		}
+		if rec.origin == "" {
+			r.fail("its origin is none of such a record")
+		}
+	}
+	rec.by = r.next()
+	if !rec.old && len(rec.by) > 0 && rec.origin != byAPI && rec.origin != byOperator {
+		r.fail("its origin has no name")
+	}
 }
 
 // readName reads the key that the record is about, where it is about one by name.
@@ -114,12 +185,16 @@ func (rec *logRecord) readRest(r *fieldReader) {
 	case kindDelivery:
 		rec.sent = deliveryRecord{event: r.integer()}
 		rec.sent.read(r)
-		rec.by = r.next()
+		rec.readWho(r, deliveryOrigins[rec.sent.what]...)
 	case kindRegister:
 		rec.reg = registerRecord{scope: r.scopeOrNone(), window: r.count(), capacity: r.count()}
-		rec.by = r.next()
+		rec.readWho(r, byOpen, byFile, byAPI)
 	case kindUnregister:
-		rec.by = r.next()
+		rec.readWho(r, byAPI)
+	case kindLoss:
+		rec.loss = lossRecord{from: r.integer(), hash: r.hash(), to: r.integer()}
+		rec.readWho(r, byOperator)
+		r.next() // the reason, for people
 	case kindSource:
 		s := &rec.source
 		s.raw = r.pair()

@@ -116,5 +116,6 @@ type StatedRow struct {
 type Anchored struct {
 	Number int64
 	Hash   [32]byte
-	When   string // for people
+	At     int64  // Unix seconds at which it was noted
+	When   string // the same, for people
 }

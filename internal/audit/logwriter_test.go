@@ -65,13 +65,22 @@ func (w *logWriter) add(kind string, fields ...any) int64 {
 }
 
 func (w *logWriter) register(key, scope string, window int) int64 {
-	return w.add(kindRegister, "t", "s", key, scope, window, 5, "ops")
+	return w.add(kindRegister, "t", "s", key, scope, window, 5, byAPI, "ops")
 }
 
-func (w *logWriter) unregister(key string) int64 { return w.add(kindUnregister, "t", "s", key, "ops") }
+func (w *logWriter) unregister(key string) int64 {
+	return w.add(kindUnregister, "t", "s", key, byAPI, "ops")
+}
 
+// delivery is by the forwarder where by is empty, else by what or whom it says.
 func (w *logWriter) delivery(event int64, what string, by string) int64 {
-	return w.add(kindDelivery, event, what, "", 1, by)
+	switch by {
+	case "":
+		return w.add(kindDelivery, event, what, "", 1, byForward, "")
+	case byDuplicate:
+		return w.add(kindDelivery, event, what, "", 1, byDuplicate, "")
+	}
+	return w.add(kindDelivery, event, what, "", 1, byAPI, by)
 }
 
 // claim is an event, and what its record says of it.

@@ -85,7 +85,7 @@ func runAudit(ctx context.Context, data, anchorFile string, keys int) (*audited,
 			return nil, &ExitError{Code: 2, Err: err}
 		}
 		for _, h := range a.heads {
-			options.Anchors = append(options.Anchors, audit.Anchored{Number: h.Number, Hash: h.Hash, When: h.At.Format(time.RFC3339)})
+			options.Anchors = append(options.Anchors, audit.Anchored{Number: h.Number, Hash: h.Hash, At: h.At.Unix(), When: h.At.Format(time.RFC3339)})
 		}
 	}
 	err := readBooks(ctx, data, func(v store.BooksView) (err error) {

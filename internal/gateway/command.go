@@ -41,7 +41,8 @@ type Register struct {
 	Scope       settle.Scope // never ScopeNone
 	WindowS     int64        // 0: the source's
 	LRUCapacity int64
-	By          string // who or what did so: "file", "open", or an actor
+	File        bool   // a registry file says so; else somebody by the management API
+	By          string // their name, whatever it is; not of a file
 }
 
 // Unregister removes the registration of a key that has no event.
@@ -109,6 +110,18 @@ type Discard struct {
 	By     string
 }
 
+// AcceptLoss enters into the log that a person accepts what it lost: see LossRecord.
+type AcceptLoss struct {
+	From   int64 // more than To
+	Hash   Hash
+	To     int64 // at most the number of the last record
+	By     string
+	Reason string // MaxReason bytes at most
+}
+
+// MaxReason bounds what a person may say of a loss, in bytes: a sentence or two.
+const MaxReason = 1024
+
 // Proven notes the result of a full proof. It is no record: a proof speaks of the log, and isn't part of it.
 type Proven struct{ Proof Proof }
 
@@ -124,6 +137,7 @@ func (*Mend) command()       {}
 func (*Settled) command()    {}
 func (*Replay) command()     {}
 func (*Discard) command()    {}
+func (*AcceptLoss) command() {}
 func (*Proven) command()     {}
 
 // Kind says what became of a command.
@@ -142,6 +156,7 @@ const (
 	NoRow                    // there is no such outbox row
 	NotDead                  // the event is no dead letter
 	NoPolicy                 // the log has no policy yet: nothing can be judged or registered
+	Invalid                  // a field holds what no record of it may hold (docs/log.md); refused, nothing stored
 )
 
 // Decision of an event; a mismatch is a decision of the gateway alone.

@@ -29,14 +29,20 @@ func ReadRecord(text []byte) (Entry, error) {
 		e.Record = &PolicyRecord{settle.Policy{BlockWindowS: p.integer(), ScopeStrict: p.flag(), LRUMinHits: p.integer()}}
 	case KindSource:
 		e.Record = p.source()
-	case KindRegister:
-		e.Record = &RegisterRecord{Name: p.name(), Scope: p.scope(), WindowS: p.integer(), LRUCapacity: p.integer(), By: p.text()}
-	case KindUnregister:
-		e.Record = &UnregisterRecord{Name: p.name(), By: p.text()}
+	case KindRegister, kindRegister1:
+		e.Record = &RegisterRecord{
+			Name: p.name(), Scope: p.scope(), WindowS: p.integer(), LRUCapacity: p.integer(), Origin: p.origin(kind == KindRegister), By: p.text(),
+		}
+	case KindUnregister, kindUnregister1:
+		e.Record = &UnregisterRecord{Name: p.name(), Origin: p.origin(kind == KindUnregister), By: p.text()}
 	case KindEvent:
 		e.Record = p.event()
-	case KindDelivery:
-		e.Record = &DeliveryRecord{Event: p.integer(), What: p.text(), Reason: p.text(), Sends: p.integer(), By: p.text()}
+	case KindDelivery, kindDelivery1:
+		e.Record = &DeliveryRecord{
+			Event: p.integer(), What: p.text(), Reason: p.text(), Sends: p.integer(), Origin: p.origin(kind == KindDelivery), By: p.text(),
+		}
+	case KindLoss:
+		e.Record = p.loss()
 	default:
 		p.spoil("an unknown kind")
 	}
@@ -53,6 +59,15 @@ func (p *parser) source() *SourceRecord {
 	return &SourceRecord{Tenant: p.text(), Source: p.text(), Settings: Settings{
 		WindowS: p.integer(), Scope: p.scope(), LRUCapacity: p.integer(), Open: p.flag(), Forward: p.flag(), Parts: p.integer(),
 	}}
+}
+
+func (p *parser) loss() *LossRecord {
+	r := &LossRecord{From: p.integer(), Hash: p.hash(), To: p.integer()}
+	if p.origin(true) != OriginOperator {
+		p.spoil("an origin that is none")
+	}
+	r.By, r.Reason = p.text(), p.text()
+	return r
 }
 
 func (p *parser) event() *EventRecord {
@@ -132,6 +147,18 @@ func (p *parser) state() settle.State {
 		p.spoil("a state that is none")
 	}
 	return s
+}
+
+// origin reads who brought the record about, where its kind says so.
+func (p *parser) origin(said bool) Origin {
+	if !said {
+		return OriginUnsaid
+	}
+	o, ok := ParseOrigin(p.text())
+	if !ok {
+		p.spoil("an origin that is none")
+	}
+	return o
 }
 
 func (p *parser) decision() Decision {

@@ -22,14 +22,15 @@ func takeEvent(r Rows, now int64, e *Event) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if src == nil {
+	switch {
+	case src == nil:
 		return Outcome{Kind: NoSource}, nil
-	}
-	if e.Named && e.SeenAt > now/1000+MaxAheadS {
+	case e.Named && e.SeenAt > now/1000+MaxAheadS:
 		return Outcome{Kind: Ahead}, nil
-	}
-	if e.Named && e.SeenAt < now/1000-cmp.Or(e.Behind, MaxBehindS) {
+	case e.Named && e.SeenAt < now/1000-cmp.Or(e.Behind, MaxBehindS):
 		return Outcome{Kind: Behind}, nil
+	case !e.valid():
+		return Outcome{Kind: Invalid}, nil
 	}
 	k, err := r.Key(e.Name)
 	if err != nil {
@@ -40,7 +41,7 @@ func takeEvent(r Rows, now int64, e *Event) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if !k.Registered && src.Open {
-		enter(r, now, k, &Register{Name: e.Name, Scope: src.Scope, LRUCapacity: src.LRUCapacity, By: "open"})
+		enter(r, now, k, &RegisterRecord{Name: e.Name, Scope: src.Scope, LRUCapacity: src.LRUCapacity, Origin: OriginOpen})
 	}
 	v := judge(r.Head().Policy, src, k, now, e)
 	o := Outcome{

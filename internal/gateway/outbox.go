@@ -27,7 +27,7 @@ func hasten(r Rows, now int64, k *Key, n Name) error {
 		return err // discarded: given up by a person
 	}
 	if d.State == Dead {
-		write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, By: "duplicate"})
+		write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, Origin: OriginDuplicate})
 		again(k, d, now)
 		return nil
 	}
@@ -129,7 +129,7 @@ func settled(r Rows, now int64, d *Delivery, c *Settled) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	rec := &DeliveryRecord{Event: d.Number, What: Delivered, Sends: d.Sends}
+	rec := &DeliveryRecord{Event: d.Number, What: Delivered, Sends: d.Sends, Origin: OriginForward}
 	if !c.OK {
 		rec.What, rec.Reason = Died, c.Reason
 		d.State, d.Reason, d.Due = Dead, c.Reason, Held
@@ -179,7 +179,7 @@ func replay(r Rows, now int64, c *Replay) (Outcome, error) {
 	d.Attempts = 0
 	d.Replays = append(d.Replays[max(0, len(d.Replays)-maxReplays+1):], c.Key)
 	again(k, d, now)
-	return Outcome{Kind: Done, Number: write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, By: c.By})}, nil
+	return Outcome{Kind: Done, Number: write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, Origin: OriginAPI, By: c.By})}, nil
 }
 
 func discard(r Rows, now int64, c *Discard) (Outcome, error) {
@@ -187,7 +187,7 @@ func discard(r Rows, now int64, c *Discard) (Outcome, error) {
 	if err != nil || kind != Done {
 		return Outcome{Kind: kind}, err
 	}
-	n := write(r, now, &DeliveryRecord{Event: d.Number, What: Discarded, By: c.By})
+	n := write(r, now, &DeliveryRecord{Event: d.Number, What: Discarded, Origin: OriginAPI, By: c.By})
 	r.DropDelivery(d.Number)
 	return Outcome{Kind: Done, Number: n}, nil
 }

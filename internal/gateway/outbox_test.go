@@ -60,7 +60,7 @@ func TestTries(t *testing.T) {
 	if o := r.done(&gateway.Settled{Number: n, OK: true}); o.Number != head+1 {
 		t.Errorf("%+v", o)
 	}
-	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Delivered, Sends: 4}) {
+	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Delivered, Sends: 4, Origin: gateway.OriginForward}) {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range []gateway.Command{
@@ -95,7 +95,7 @@ func TestDeadLetter(t *testing.T) {
 	r.done(&gateway.Settled{Number: n, Reason: "404"})
 	r.expect(n, gateway.Dead, gateway.Held, 1, 1)
 	r.expect(next, gateway.Waiting, r.now, 0, 0)
-	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Died, Reason: "404", Sends: 1}) {
+	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Died, Reason: "404", Sends: 1, Origin: gateway.OriginForward}) {
 		t.Errorf("%+v", got)
 	}
 	if d := r.delivery(n); d.Reason != "404" {
@@ -107,7 +107,7 @@ func TestDeadLetter(t *testing.T) {
 	r.want(gateway.NoRow, &gateway.Discard{Tenant: "other", ID: id})
 	r.want(gateway.NoRow, &gateway.Discard{Tenant: "t", ID: "ev_none"})
 	r.done(&gateway.Discard{Tenant: "t", ID: id, By: "ann"})
-	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Discarded, By: "ann"}) || r.delivery(n) != nil {
+	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Discarded, Origin: gateway.OriginAPI, By: "ann"}) || r.delivery(n) != nil {
 		t.Errorf("%+v", got)
 	}
 	r.want(gateway.NoRow, &gateway.Discard{Tenant: "t", ID: id, By: "ann"})
@@ -166,7 +166,7 @@ func TestReplay(t *testing.T) {
 	if d := r.delivery(n); d.Since != r.now || d.Reason != "" || d.IntervalMs != 0 || d.ID != id || d.Ordinal != 1 {
 		t.Errorf("%+v", d)
 	}
-	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Revived, By: "ann"}) {
+	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Revived, Origin: gateway.OriginAPI, By: "ann"}) {
 		t.Errorf("%+v", got)
 	}
 	r.want(gateway.Same, &gateway.Replay{Tenant: "t", ID: id, Key: 1, By: "ann"})
@@ -205,7 +205,7 @@ func TestHasten(t *testing.T) {
 	r.expect(n, gateway.Dead, gateway.Held, 1, 1) // only a repeat revives it
 	o := r.judged(waiting, r.event("k"))
 	r.expect(n, gateway.Waiting, r.now, 1, 1)
-	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Revived, By: "duplicate"}) || r.head().Number != o.Number+1 {
+	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Revived, Origin: gateway.OriginDuplicate}) || r.head().Number != o.Number+1 {
 		t.Errorf("%+v", got)
 	}
 	if d := r.delivery(n); d.Since != r.now || len(d.Replays) != 0 {

@@ -18,14 +18,20 @@ type Record interface {
 	fields(f *fields)
 }
 
-// The kinds.
+// The kinds. A record's fields are fixed by its kind, so one whose fields change gets a kind of its own; those of before stay readable.
 const (
 	KindPolicy     = "policy"
 	KindSource     = "source"
-	KindRegister   = "register"
-	KindUnregister = "unregister"
+	KindRegister   = "register.2"
+	KindUnregister = "unregister.2"
 	KindEvent      = "event"
-	KindDelivery   = "delivery"
+	KindDelivery   = "delivery.2"
+	KindLoss       = "loss"
+
+	// Without an origin: by, a name from outside, could be a word of the machine's.
+	kindRegister1   = "register"
+	kindUnregister1 = "unregister"
+	kindDelivery1   = "delivery"
 )
 
 // PolicyRecord fixes the policy. It is the first record of a log.
@@ -43,13 +49,15 @@ type RegisterRecord struct {
 	Scope       settle.Scope
 	WindowS     int64
 	LRUCapacity int64
+	Origin      Origin // OriginOpen, OriginFile or OriginAPI
 	By          string
 }
 
 // UnregisterRecord removes the registration of a key that has no event.
 type UnregisterRecord struct {
 	Name
-	By string
+	Origin Origin // OriginAPI
+	By     string
 }
 
 // EventRecord is a decision, with all that it rests on.
@@ -85,7 +93,18 @@ type DeliveryRecord struct {
 	What   string
 	Reason string // of a death
 	Sends  int64  // requests sent so far, where Delivered
+	Origin Origin // OriginForward where Delivered or Died, OriginAPI where Discarded, else OriginAPI or OriginDuplicate
 	By     string // who discarded or revived it
+}
+
+// LossRecord says that a person accepted that the log lost its end: it was known up to From, and of that nothing stands beyond To. The
+// numbers between were given before, to other records. It changes no books.
+type LossRecord struct {
+	From   int64  // the highest number known of the log before: of an anchor, or of the head noted beside it
+	Hash   Hash   // of the record that had that number
+	To     int64  // the last number up to which the log is what was known; before the loss was told nothing stood beyond it, or something else
+	By     string // who accepted it: an operator at the machine
+	Reason string // in their words
 }
 
 // What a DeliveryRecord tells.
@@ -130,6 +149,14 @@ func (f *fields) flag(b bool) {
 	f.integer(n)
 }
 
+// who writes an origin, where the kind has one, and the name beside it.
+func (f *fields) who(o Origin, by string) {
+	if o != OriginUnsaid {
+		f.text(o.String())
+	}
+	f.text(by)
+}
+
 func (f *fields) name(n *Name) {
 	f.text(n.Tenant)
 	f.text(n.Source)
@@ -138,10 +165,13 @@ func (f *fields) name(n *Name) {
 
 func (*PolicyRecord) kind() string     { return KindPolicy }
 func (*SourceRecord) kind() string     { return KindSource }
-func (*RegisterRecord) kind() string   { return KindRegister }
-func (*UnregisterRecord) kind() string { return KindUnregister }
+func (r *RegisterRecord) kind() string { return r.Origin.kind(kindRegister1, KindRegister) }
+func (r *UnregisterRecord) kind() string {
+	return r.Origin.kind(kindUnregister1, KindUnregister)
+}
 func (*EventRecord) kind() string      { return KindEvent }
-func (*DeliveryRecord) kind() string   { return KindDelivery }
+func (r *DeliveryRecord) kind() string { return r.Origin.kind(kindDelivery1, KindDelivery) }
+func (*LossRecord) kind() string       { return KindLoss }
 
 func (r *PolicyRecord) fields(f *fields) {
 	f.integer(r.BlockWindowS)
@@ -165,12 +195,12 @@ func (r *RegisterRecord) fields(f *fields) {
 	f.text(r.Scope.String())
 	f.integer(r.WindowS)
 	f.integer(r.LRUCapacity)
-	f.text(r.By)
+	f.who(r.Origin, r.By)
 }
 
 func (r *UnregisterRecord) fields(f *fields) {
 	f.name(&r.Name)
-	f.text(r.By)
+	f.who(r.Origin, r.By)
 }
 
 func (r *EventRecord) fields(f *fields) {
@@ -202,5 +232,13 @@ func (r *DeliveryRecord) fields(f *fields) {
 	f.text(r.What)
 	f.text(r.Reason)
 	f.integer(r.Sends)
-	f.text(r.By)
+	f.who(r.Origin, r.By)
+}
+
+func (r *LossRecord) fields(f *fields) {
+	f.integer(r.From)
+	f.hash(r.Hash)
+	f.integer(r.To)
+	f.who(OriginOperator, r.By)
+	f.text(r.Reason)
 }

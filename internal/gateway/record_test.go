@@ -19,15 +19,26 @@ func records() []gateway.Record {
 		&gateway.SourceRecord{Tenant: "tenant", Source: "source", Settings: gateway.Settings{
 			WindowS: 60, Scope: settle.ScopeWire, LRUCapacity: 9, Open: true, Forward: true, Parts: 2,
 		}},
-		&gateway.RegisterRecord{Name: n, Scope: settle.ScopeSchema, WindowS: 1 << 40, LRUCapacity: 3, By: "open"},
-		&gateway.UnregisterRecord{Name: n, By: "ann"},
+		&gateway.RegisterRecord{Name: n, Scope: settle.ScopeSchema, WindowS: 1 << 40, LRUCapacity: 3, Origin: gateway.OriginAPI, By: "open"},
+		&gateway.UnregisterRecord{Name: n, Origin: gateway.OriginAPI, By: "ann"},
 		&gateway.EventRecord{
 			Name: n, ID: "ev_1", Decision: gateway.DuplicatePending, Currency: "USD", Amount: "1.00", AmountOK: true,
 			Said: settle.ScopeWire, Scope: settle.ScopeSchema, State: settle.StatePending, Named: true, NamedAt: -5, SeenAt: 1_700_000_000, WindowS: 60,
 			Prior: 7, Predecessor: 6, PredecessorState: settle.StatePending, Root: 5, Forwarded: true,
 			Fingerprint: gateway.HashOf([]byte("f")), Digest: gateway.HashOf([]byte("d")), Strict: true,
 		},
-		&gateway.DeliveryRecord{Event: 5, What: gateway.Died, Reason: "404", Sends: 3, By: "ann"},
+		&gateway.DeliveryRecord{Event: 5, What: gateway.Died, Reason: "404", Sends: 3, Origin: gateway.OriginDuplicate, By: "ann"},
+		&gateway.LossRecord{From: 92, Hash: gateway.HashOf([]byte("92")), To: 27, By: "ann", Reason: "the disk"},
+	}
+}
+
+// oldRecords are of the kinds that named no origin.
+func oldRecords() []gateway.Record {
+	n := gateway.Name{Tenant: "tenant", Source: "source", Key: "kéy"}
+	return []gateway.Record{
+		&gateway.RegisterRecord{Name: n, Scope: settle.ScopeSchema, WindowS: 1 << 40, LRUCapacity: 3, By: "open"},
+		&gateway.UnregisterRecord{Name: n, By: "ann"},
+		&gateway.DeliveryRecord{Event: 5, What: gateway.Died, Reason: "404", Sends: 3, By: "duplicate"},
 	}
 }
 
@@ -36,7 +47,7 @@ func recordBytes(r gateway.Record) []byte {
 }
 
 func TestRecordsReadBack(t *testing.T) {
-	for _, r := range records() {
+	for _, r := range append(records(), oldRecords()...) {
 		e, err := gateway.ReadRecord(recordBytes(r))
 		if err != nil {
 			t.Fatalf("%T: %v", r, err)
@@ -118,7 +129,7 @@ func TestNoFieldIsForgotten(t *testing.T) {
 
 // TestEveryByteCounts: a record with a byte changed, removed or added is refused or is another one.
 func TestEveryByteCounts(t *testing.T) {
-	for _, r := range records() {
+	for _, r := range append(records(), oldRecords()...) {
 		was := recordBytes(r)
 		for i := range was {
 			for bit := range 8 {
@@ -196,7 +207,7 @@ func TestDecisionNames(t *testing.T) {
 }
 
 func FuzzReadRecord(f *testing.F) {
-	for _, r := range records() {
+	for _, r := range append(records(), oldRecords()...) {
 		f.Add(recordBytes(r))
 	}
 	f.Fuzz(canonical)

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"strings"
 	"testing"
 
 	"hapax/internal/gateway"
@@ -19,16 +20,16 @@ func TestRequiredRegistry(t *testing.T) {
 	if o.WindowS != 0 || rec.Scope != settle.ScopeNone || rec.WindowS != 0 || r.key("k").Registered {
 		t.Errorf("%+v, %+v", o, rec)
 	}
-	reg := &gateway.Register{Name: key("k"), Scope: settle.ScopeWire, WindowS: 50, LRUCapacity: 3, By: "file"}
+	reg := &gateway.Register{Name: key("k"), Scope: settle.ScopeWire, WindowS: 50, LRUCapacity: 3, File: true, By: "not told of a file"}
 	n := r.done(reg).Number
-	if got := *last[*gateway.RegisterRecord](r); got != (gateway.RegisterRecord{Name: key("k"), Scope: settle.ScopeWire, WindowS: 50, LRUCapacity: 3, By: "file"}) {
+	if got := *last[*gateway.RegisterRecord](r); got != (gateway.RegisterRecord{Name: key("k"), Scope: settle.ScopeWire, WindowS: 50, LRUCapacity: 3, Origin: gateway.OriginFile}) {
 		t.Errorf("%+v", got)
 	}
 	if k := r.key("k"); !k.Registered || k.Scope != settle.ScopeWire || k.WindowS != 50 || k.LRUCapacity != 3 || k.Since != n {
 		t.Errorf("%+v", k)
 	}
 	again := *reg
-	again.By = "ann" // who says it again changes nothing
+	again.File, again.By = false, "ann" // who says it again changes nothing
 	r.want(gateway.Same, &again)
 	r.judged(accept, r.event("k"))
 	r.pass(60)
@@ -57,8 +58,11 @@ func TestUnregister(t *testing.T) {
 	r.want(gateway.NoKey, &gateway.Unregister{Name: key("k"), By: "ann"})
 	reg := &gateway.Register{Name: key("k"), Scope: settle.ScopeWire, LRUCapacity: 3, By: "file"}
 	r.done(reg)
+	if got := last[*gateway.RegisterRecord](r); got.Origin != gateway.OriginAPI || got.By != "file" {
+		t.Errorf("%+v", got)
+	}
 	r.done(&gateway.Unregister{Name: key("k"), By: "ann"})
-	if got := *last[*gateway.UnregisterRecord](r); got != (gateway.UnregisterRecord{Name: key("k"), By: "ann"}) {
+	if got := *last[*gateway.UnregisterRecord](r); got != (gateway.UnregisterRecord{Name: key("k"), Origin: gateway.OriginAPI, By: "ann"}) {
 		t.Errorf("%+v", got)
 	}
 	if k := r.key("k"); k.Registered || k.Since != 0 || k.LRUCapacity != 0 || k.Scope != settle.ScopeNone {
@@ -78,7 +82,7 @@ func TestOpenRegistry(t *testing.T) {
 	o := r.judged(accept, r.event("k"))
 	r.view(func(v store.BooksView) {
 		reg := read[*gateway.RegisterRecord](r, v, o.Number-1)
-		if *reg != (gateway.RegisterRecord{Name: key("k"), Scope: settle.ScopeWire, LRUCapacity: 7, By: "open"}) {
+		if *reg != (gateway.RegisterRecord{Name: key("k"), Scope: settle.ScopeWire, LRUCapacity: 7, Origin: gateway.OriginOpen}) {
 			t.Errorf("%+v", reg)
 		}
 	})
@@ -156,6 +160,25 @@ func TestParts(t *testing.T) {
 			t.Errorf("%+v", all)
 		}
 	})
+}
+
+// TestAcceptLoss: a person's word that the log lost its end is a record, and changes no books.
+func TestAcceptLoss(t *testing.T) {
+	lost := gateway.AcceptLoss{From: 92, Hash: gateway.HashOf([]byte("92")), To: 2, By: "ann", Reason: "the disk was swapped"}
+	r := &rig{t: t, s: memory.New(), now: 1_000_000_000}
+	r.want(gateway.NoPolicy, &lost)
+	r = newRig(t, required)
+	for _, bad := range []gateway.AcceptLoss{{From: 92, To: 3}, {From: 2, To: 2}, {From: 1, To: -1}, {From: 92, To: 2, Reason: strings.Repeat("x", gateway.MaxReason+1)}} {
+		r.want(gateway.Invalid, &bad)
+	}
+	if n := r.done(&lost).Number; n != 3 {
+		t.Errorf("record %d", n)
+	}
+	want := gateway.LossRecord{From: 92, Hash: lost.Hash, To: 2, By: "ann", Reason: lost.Reason}
+	if got := *last[*gateway.LossRecord](r); got != want {
+		t.Errorf("%+v", got)
+	}
+	r.judged(gateway.UnknownKey, r.event("k"))
 }
 
 // TestProof is no record, and keeps as many issues as may be.

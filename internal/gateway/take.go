@@ -27,6 +27,8 @@ func Take(r Rows, now int64, c Command) (Outcome, error) {
 		return replay(r, now, c)
 	case *Discard:
 		return discard(r, now, c)
+	case *AcceptLoss:
+		return acceptLoss(r, now, c), nil
 	case *Proven:
 		r.Head().Proof = c.Proof
 		r.Head().Proof.Issues = slices.Clone(c.Proof.Issues[:min(len(c.Proof.Issues), MaxIssues)])
@@ -48,6 +50,8 @@ func write(r Rows, now int64, record Record) int64 {
 func setPolicy(r Rows, now int64, c *SetPolicy) (Outcome, error) {
 	h := r.Head()
 	switch {
+	case !countable(c.Policy.BlockWindowS, c.Policy.LRUMinHits):
+		return Outcome{Kind: Invalid}, nil
 	case h.Ruled && h.Policy == c.Policy:
 		return Outcome{Kind: Same}, nil
 	case h.Ruled:
@@ -65,6 +69,8 @@ func setSource(r Rows, now int64, c *SetSource) (Outcome, error) {
 	switch {
 	case !r.Head().Ruled:
 		return Outcome{Kind: NoPolicy}, nil
+	case !c.valid():
+		return Outcome{Kind: Invalid}, nil
 	case s != nil && s.Settings == c.Settings:
 		return Outcome{Kind: Same}, nil
 	case s != nil && s.Events > 0 && s.Settings.Parts != c.Settings.Parts:
@@ -81,8 +87,11 @@ func register(r Rows, now int64, c *Register) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if src == nil {
+	switch {
+	case src == nil:
 		return Outcome{Kind: NoSource}, nil
+	case !c.valid():
+		return Outcome{Kind: Invalid}, nil
 	}
 	k, err := r.Key(c.Name)
 	if err != nil {
@@ -91,13 +100,17 @@ func register(r Rows, now int64, c *Register) (Outcome, error) {
 	if k.Registered && k.Scope == c.Scope && k.WindowS == c.WindowS && k.LRUCapacity == c.LRUCapacity {
 		return Outcome{Kind: Same}, nil
 	}
-	return Outcome{Kind: Done, Number: enter(r, now, k, c)}, nil
+	rec := &RegisterRecord{Name: c.Name, Scope: c.Scope, WindowS: c.WindowS, LRUCapacity: c.LRUCapacity, Origin: OriginAPI, By: c.By}
+	if c.File {
+		rec.Origin, rec.By = OriginFile, ""
+	}
+	return Outcome{Kind: Done, Number: enter(r, now, k, rec)}, nil
 }
 
 // enter writes a registration.
-func enter(r Rows, now int64, k *Key, c *Register) int64 {
-	n := write(r, now, &RegisterRecord{Name: c.Name, Scope: c.Scope, WindowS: c.WindowS, LRUCapacity: c.LRUCapacity, By: c.By})
-	k.Registered, k.Scope, k.WindowS, k.LRUCapacity, k.Since = true, c.Scope, c.WindowS, c.LRUCapacity, n
+func enter(r Rows, now int64, k *Key, rec *RegisterRecord) int64 {
+	n := write(r, now, rec)
+	k.Registered, k.Scope, k.WindowS, k.LRUCapacity, k.Since = true, rec.Scope, rec.WindowS, rec.LRUCapacity, n
 	return n
 }
 
@@ -112,7 +125,18 @@ func unregister(r Rows, now int64, c *Unregister) (Outcome, error) {
 	case k.Events > 0:
 		return Outcome{Kind: HasEvent}, nil
 	}
-	n := write(r, now, &UnregisterRecord{Name: c.Name, By: c.By})
+	n := write(r, now, &UnregisterRecord{Name: c.Name, Origin: OriginAPI, By: c.By})
 	k.Registered, k.Scope, k.WindowS, k.LRUCapacity, k.Since = false, settle.ScopeNone, 0, 0, 0
 	return Outcome{Kind: Done, Number: n}, nil
+}
+
+func acceptLoss(r Rows, now int64, c *AcceptLoss) Outcome {
+	switch head := r.Head(); {
+	case !head.Ruled:
+		return Outcome{Kind: NoPolicy}
+	case c.To < 0 || c.To > head.Number || c.From <= c.To || len(c.Reason) > MaxReason:
+		return Outcome{Kind: Invalid}
+	}
+	rec := &LossRecord{From: c.From, Hash: c.Hash, To: c.To, By: c.By, Reason: c.Reason}
+	return Outcome{Kind: Done, Number: write(r, now, rec)}
 }

@@ -53,7 +53,7 @@ func makeLog(keys int) *madeLog {
 	m.write(&gateway.SourceRecord{Tenant: "acme", Source: "payments", Settings: settings})
 	for i := range keys {
 		n := benchName(i)
-		m.write(&gateway.RegisterRecord{Name: n, Scope: settle.ScopeSchema, LRUCapacity: 100, By: "open"})
+		m.write(&gateway.RegisterRecord{Name: n, Scope: settle.ScopeSchema, LRUCapacity: 100, Origin: gateway.OriginOpen})
 		m.write(benchEvent(n, i, 0, m.firstOf(i)))
 	}
 	for repeat := range benchRepeats {

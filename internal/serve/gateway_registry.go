@@ -44,7 +44,7 @@ func (g *gatewayHouse) registerFile(ctx context.Context, f *registry) error {
 			}
 			continue
 		}
-		row.Register.By = "file"
+		row.Register.File = true
 		if group = append(group, &row.Register); len(group) == registryGroup {
 			if err := flush(); err != nil {
 				return err

@@ -284,7 +284,7 @@ func TestForgedRegistryAndDeliveries(t *testing.T) {
 			}
 			switch rec := e.Record.(type) {
 			case *gateway.RegisterRecord:
-				wanted = rec.By != "open" // its own event, and those after it, tell of another window
+				wanted = rec.Origin != gateway.OriginOpen // its own event, and those after it, tell of another window
 				if wanted {
 					r.forge(n, v.last, func(rec gateway.Record) { rec.(*gateway.RegisterRecord).Scope = settle.ScopeNone })
 				}

@@ -139,7 +139,11 @@ func (s *server) registerKey(ctx context.Context, in *registerIn) (*registration
 	if err != nil {
 		return nil, err
 	}
-	if k := outcomes[0].Kind; k != gateway.Done && k != gateway.Same {
+	switch outcomes[0].Kind {
+	case gateway.Done, gateway.Same:
+	case gateway.Invalid:
+		return nil, problem(codeBadRequest, "a field of the registration holds what the log can't")
+	default:
 		return nil, nothing()
 	}
 	return s.shown(ctx, in.name())

@@ -166,6 +166,8 @@ func (d *delivery) body(r *result) (status int, body any) {
 		return d.problem(problem(TimeAhead, "the event names a time more than %d s ahead of the server", gateway.MaxAheadS))
 	case o.Kind == gateway.Behind:
 		return d.problem(problem(TimeBehind, "the event names a time more than %d s before the server's; is seen_at in another unit?", r.event.Behind))
+	case o.Kind == gateway.Invalid:
+		return d.problem(problem(BadField, "a field of the event holds what the log can't; nothing was stored"))
 	case o.Kind != gateway.Done:
 		return d.problem(d.s.later(Unavailable, "the source isn't in the books yet; nothing was stored"))
 	}
