@@ -29,6 +29,8 @@ func (c *Command) checkValues(has fields, l *Limits) *Problem {
 		return refuse(BadRequest, "cursor must have an epoch, an after from 0 to 2^53 − 1 and a messageId")
 	case has.has(fBefore) && c.Before < 0:
 		return refuse(BadRequest, "before must not be negative")
+	case has.has(fMaxBytes) && c.MaxBytes < 1:
+		return refuse(BadRequest, "maxBytes must be a number of bytes, above 0")
 	}
 	if problem := c.checkLimit(has, l); problem != nil {
 		return problem

@@ -22,7 +22,7 @@ func (e Event) only(t shape) Event {
 	}
 	switch e.Type {
 	case TypeWelcome:
-		o.Session, o.Actor, o.Server = e.Session, e.Message.Actor, e.Server
+		o.Session, o.Actor, o.Server, o.Features = e.Session, e.Message.Actor, e.Server, e.Features
 		o.ServerTime, o.Limits, o.Retention = e.ServerTime, e.Limits, e.Retention
 	case TypePong:
 		o.ServerTime = e.ServerTime
@@ -39,6 +39,8 @@ func (e Event) only(t shape) Event {
 			o.Head, o.HeadID = e.Head, e.HeadID
 		}
 		o.More = e.More && has.has(fMore)
+	case TypeSubscribed:
+		o.Live = e.Live
 	case TypeUnsubscribed:
 		o.Reason = e.Reason
 	case TypeError:
@@ -66,9 +68,9 @@ func (e *Event) checkValues() *Problem {
 		if e.Room == "" || !(Cursor{e.Epoch, e.Head, e.HeadID}).Valid() {
 			return refuse(BadRequest, "there must be a room; epoch, head and headId must be a cursor")
 		}
-	case TypeUnsubscribed:
+	case TypeSubscribed, TypeUnsubscribed:
 		if e.Room == "" {
-			return refuse(BadRequest, "unsubscribed must name a room")
+			return refuse(BadRequest, "%s must name a room", e.Type)
 		}
 	case TypeError:
 		if e.Code == "" || e.RetryAfterMs < 0 {

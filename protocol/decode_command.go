@@ -63,7 +63,7 @@ func (r *reader) document() *Problem {
 }
 
 func (r *reader) readCommand(c *Command) {
-	var limit int64
+	var limit, maxBytes int64
 	r.expect('{')
 	for {
 		f, ok := r.member()
@@ -98,6 +98,13 @@ func (r *reader) readCommand(c *Command) {
 			c.Limit = narrow(limit)
 		case fBefore:
 			r.int(f, &c.Before)
+		case fLive:
+			live := false
+			r.bool(f, &live)
+			c.SendOnly = !live
+		case fMaxBytes:
+			r.int(f, &maxBytes)
+			c.MaxBytes = narrow(maxBytes)
 		default:
 			r.passOver()
 		}
@@ -175,6 +182,10 @@ func (c *Command) keep(foreign fields) {
 			c.Limit = -1
 		case fBefore:
 			c.Before = 0
+		case fLive:
+			c.SendOnly = false
+		case fMaxBytes:
+			c.MaxBytes = 0
 		}
 	}
 }

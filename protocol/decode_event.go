@@ -103,11 +103,38 @@ func (r *reader) readWelcomeMember(f field, e *Event) {
 			r.int(fSeq, &e.Retention)
 			return true
 		})
+	case fFeatures:
+		e.Features = r.features(f)
+	case fLive:
+		r.bool(f, &e.Live)
 	case fMessage:
 		r.string(f, &e.Text)
 	default:
 		r.passOver()
 	}
+}
+
+// features reads what the server announces. A name that no client can know is passed over, as is one too many.
+func (r *reader) features(f field) (list []string) {
+	if r.peek() != '[' {
+		r.mismatch(f)
+		return nil
+	}
+	outer := r.enter()
+	odd := false
+	for n := 0; r.next(']', n); n++ {
+		var name string
+		r.string(fUnknown, &name)
+		odd = odd || r.wrong != 0
+		if name != "" && len(name) <= maxFeature && len(list) < maxFeatures {
+			list = append(list, name)
+		}
+	}
+	r.leave(outer)
+	if odd {
+		r.note(f, "features must be an array of names")
+	}
+	return list
 }
 
 // limits reads those that the server announces; one that it doesn't name is version 1's own.

@@ -41,6 +41,9 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		}
 	case TypeSubscribe:
 		dst = appendMember(dst, "room", c.Room)
+		if c.SendOnly {
+			dst = appendBool(dst, "live", false)
+		}
 		if c.Cursor != nil {
 			dst = append(dst, `,"cursor":`...)
 			dst = c.Cursor.append(dst)
@@ -48,6 +51,7 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		if c.Limit >= 0 {
 			dst = appendInt(dst, "limit", int64(c.Limit))
 		}
+		dst = c.appendMaxBytes(dst)
 	case TypeUnsubscribe:
 		dst = appendMember(dst, "room", c.Room)
 	case TypeSend:
@@ -64,8 +68,16 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		dst = appendMember(dst, "room", c.Room)
 		dst = appendInt(dst, "before", c.Before)
 		dst = appendInt(dst, "limit", int64(c.Limit))
+		dst = c.appendMaxBytes(dst)
 	}
 	return append(dst, '}')
+}
+
+func (c *Command) appendMaxBytes(dst []byte) []byte {
+	if c.MaxBytes > 0 {
+		dst = appendInt(dst, "maxBytes", int64(c.MaxBytes))
+	}
+	return dst
 }
 
 // appendContent appends what a send and a POST body have in common.

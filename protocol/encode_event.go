@@ -47,6 +47,8 @@ func AppendEvent(dst []byte, e *Event) []byte {
 		dst = appendRow(dst, m.Seq, m.MessageID, m.Actor, m.ClientMessageID, m.Text, m.Data, m.At)
 	case TypeSnapshot, TypeDelta, TypePage:
 		dst = e.appendRows(dst)
+	case TypeSubscribed:
+		dst = appendBool(appendMember(dst, "room", e.Room), "live", e.Live)
 	case TypeUnsubscribed:
 		dst = appendMember(dst, "room", e.Room)
 		if e.Reason != "" {
@@ -77,7 +79,17 @@ func (e *Event) appendWelcome(dst []byte) []byte {
 		dst = appendInt(dst, m.name, int64(*m.value))
 		dst[at], separator = separator, ','
 	}
-	dst = append(dst, `},"dedupe":{"retentionMs":`...)
+	dst = append(dst, '}')
+	if len(e.Features) > 0 {
+		dst = append(dst, `,"features":`...)
+		separator = '['
+		for _, f := range e.Features {
+			dst = appendString(append(dst, separator), f)
+			separator = ','
+		}
+		dst = append(dst, ']')
+	}
+	dst = append(dst, `,"dedupe":{"retentionMs":`...)
 	return append(strconv.AppendInt(dst, e.Retention, 10), '}')
 }
 

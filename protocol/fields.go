@@ -41,6 +41,9 @@ const (
 	fRetryable
 	fRetryAfter
 	fDetail
+	fLive
+	fMaxBytes
+	fFeatures
 	fieldCount
 )
 
@@ -71,7 +74,8 @@ var fieldTable = [fieldCount]struct {
 	fHead: {"head", kindInteger}, fHeadID: {"headId", kindString}, fMessages: {"messages", kindArray},
 	fMore: {"more", kindBool}, fReason: {"reason", kindString}, fCode: {"code", kindString},
 	fMessage: {"message", kindString}, fRetryable: {"retryable", kindBool}, fRetryAfter: {"retryAfterMs", kindInteger},
-	fDetail: {"detail", kindString},
+	fDetail: {"detail", kindString}, fLive: {"live", kindBool}, fMaxBytes: {"maxBytes", kindInteger},
+	fFeatures: {"features", kindArray},
 }
 
 // fieldsByLength finds names by their length, which few share, without hashing.
@@ -121,11 +125,11 @@ func (s shape) all() fields { return s.required | s.optional }
 
 var commandShapes = map[string]shape{
 	TypeHello:       {setOf(fType, fToken), setOf(fRef, fClient)},
-	TypeSubscribe:   {setOf(fType, fRoom), setOf(fRef, fCursor, fLimit)},
+	TypeSubscribe:   {setOf(fType, fRoom), setOf(fRef, fLive, fCursor, fLimit, fMaxBytes)},
 	TypeUnsubscribe: {setOf(fType, fRoom), setOf(fRef)},
 	TypeSend:        {setOf(fType, fRoom, fClientMessageID, fText), setOf(fRef, fData, fSentAt, fFollows)},
 	TypeStatus:      {setOf(fType, fRoom, fClientMessageID), setOf(fRef, fSentAt)},
-	TypeHistory:     {setOf(fType, fRoom, fBefore, fLimit), setOf(fRef)},
+	TypeHistory:     {setOf(fType, fRoom, fBefore, fLimit), setOf(fRef, fMaxBytes)},
 	TypePing:        {setOf(fType), setOf(fRef)},
 }
 
@@ -136,12 +140,13 @@ var bodyShape = shape{setOf(fText), setOf(fData, fSentAt, fFollows)}
 var problemShape = shape{setOf(fCode, fRetryable), setOf(fDetail, fRetryAfter, fClientMessageID, fRoom, fMessageID)}
 
 var eventShapes = map[string]shape{
-	TypeWelcome:      {setOf(fType, fSession, fActor, fServer, fEpoch, fServerTime, fLimits, fDedupe), setOf(fRef)},
+	TypeWelcome:      {setOf(fType, fSession, fActor, fServer, fEpoch, fServerTime, fLimits, fDedupe), setOf(fRef, fFeatures)},
 	TypeAck:          {setOf(fType, fClientMessageID, fRoom, fMessageID, fSeq, fEpoch, fAt, fDuplicate), setOf(fRef)},
 	TypeMessage:      {setOf(fType, fRoom, fEpoch) | rowShape.required, setOf(fRef) | rowShape.optional},
 	TypeSnapshot:     {setOf(fType, fRoom, fEpoch, fHead, fHeadID, fMessages), setOf(fRef)},
 	TypeDelta:        {setOf(fType, fRoom, fEpoch, fHead, fHeadID, fMessages, fMore), setOf(fRef)},
 	TypePage:         {setOf(fType, fRoom, fEpoch, fMessages, fMore), setOf(fRef)},
+	TypeSubscribed:   {setOf(fType, fRoom, fLive), setOf(fRef)},
 	TypeUnsubscribed: {setOf(fType, fRoom), setOf(fRef, fReason)},
 	TypePong:         {setOf(fType, fServerTime), setOf(fRef)},
 	TypeError:        {setOf(fType, fCode, fMessage, fRetryable), setOf(fRef, fRetryAfter, fClientMessageID, fRoom, fMessageID)},

@@ -25,6 +25,7 @@ const (
 	TypeSnapshot     = "snapshot"
 	TypeDelta        = "delta"
 	TypePage         = "page"
+	TypeSubscribed   = "subscribed"
 	TypeUnsubscribed = "unsubscribed"
 	TypePong         = "pong"
 	TypeError        = "error"
@@ -47,7 +48,9 @@ type Command struct {
 	Client          string  // hello: a name for logs, optional
 	Room            string  // subscribe, unsubscribe, send, status, history
 	Cursor          *Cursor // subscribe
+	SendOnly        bool    // subscribe: `live: false`, for sending without rows
 	Limit           int     // subscribe (rows of a snapshot), history; -1 where absent
+	MaxBytes        int     // subscribe, history: bytes of the answer as encoded; 0 where absent
 	ClientMessageID string  // send, status
 	Text            string  // send
 	Data            []byte  // send: canonical JSON (RFC 8785); nil where absent or null
@@ -80,6 +83,7 @@ type Event struct {
 	Server     string
 	ServerTime int64 // welcome, pong
 	Limits     *Limits
+	Features   []string
 	Retention  int64 // dedupe.retentionMs
 
 	Room  string // all that concern a room
@@ -99,6 +103,7 @@ type Event struct {
 	Messages []Message
 	More     bool
 
+	Live   bool   // subscribed: whether rows follow
 	Reason string // unsubscribed
 
 	// error
