@@ -81,7 +81,9 @@ type Limits struct {
 	// A process that opens a thousand readers at its start is no herd; ten seconds of the rate is a fair first second.
 	ConnectionsBurst int `koanf:"connections_burst" help:"new WebSocket connections at once before that rate counts"`
 	// Each subscribed room is an entry here and in the engine's feed; a person's client holds tens.
-	Subscriptions int `koanf:"subscriptions" help:"rooms that one connection may be subscribed to"`
+	Subscriptions int `koanf:"subscriptions" help:"rooms that one connection may read live"`
+	// Each is an entry of its name here, 200 bytes, and nothing in the engine; an SDK lets the least recently used go.
+	SendRooms int `koanf:"send_rooms" help:"rooms that one connection may be subscribed to for sending only"`
 	// An SDK has 64 in flight; four times that leaves room for others. At the limit the connection isn't read on.
 	InFlight int `koanf:"in_flight" help:"sends of one connection that may wait for their answer; then it is not read on"`
 	// Two of the longest deltas with every byte escaped; a reader that far behind catches up by its cursor for less.
@@ -119,7 +121,7 @@ func Default() Config {
 		Retention: Retention{Results: 30 * 24 * time.Hour, Every: time.Minute},
 		Rate:      Rate{Sends: 10_000, Burst: 20_000},
 		Limits: Limits{
-			Connections: 20_000, ConnectionsPerSecond: 200, ConnectionsBurst: 1000, Subscriptions: 1000, InFlight: 256, Outbound: 16 << 20,
+			Connections: 20_000, ConnectionsPerSecond: 200, ConnectionsBurst: 1000, Subscriptions: 1000, SendRooms: 1000, InFlight: 256, Outbound: 16 << 20,
 			Header: 16 << 10, Requests: 4000,
 		},
 		Timeouts: Timeouts{

@@ -91,6 +91,7 @@ func (c *Config) checkLimits() (f faults) {
 		{"limits.connections_per_second", c.Limits.ConnectionsPerSecond, 1, 1_000_000},
 		{"limits.connections_burst", c.Limits.ConnectionsBurst, 1, 1_000_000},
 		{"limits.subscriptions", c.Limits.Subscriptions, 1, 1_000_000},
+		{"limits.send_rooms", c.Limits.SendRooms, 1, 1_000_000},
 		{"limits.in_flight", c.Limits.InFlight, 1, 100_000},
 		// A delta of 1 MiB, each byte of it escaped as six, must fit, or nobody could catch up.
 		{"limits.outbound", c.Limits.Outbound, 8 << 20, 1 << 30},

@@ -53,6 +53,15 @@ type Catchup struct {
 	More     bool // delta only: nothing live follows until the reader asks again
 }
 
+// Page bounds the rows of an answer beside the engine's own bounds. The zero Page asks for no rows where none are owed.
+type Page struct {
+	Rows  int // below 0: the most
+	Bytes int // of the rows as encoded, though always one row; 0: the most
+}
+
+// Whole is the largest page.
+var Whole = Page{Rows: -1}
+
 // Cursor is a reader's position; see protocol.Cursor.
 type Cursor = room.Cursor
 
@@ -73,17 +82,17 @@ type Rooms interface {
 	Status(ctx context.Context, key idem.Key, sentAt int64) room.Outcome
 	// Subscribe answers a cursor (nil: none) and, unless Catchup.More, joins the live stream in the same step: deliver
 	// is called with the answer exactly once before any row of the room reaches sub. A second Subscribe of the same room
-	// stops its live rows first. limit bounds a snapshot's rows; below 0: the most. After an error (ErrUnavailable, ErrBehind,
+	// stops its live rows first. Page.Rows counts for a snapshot only. After an error (ErrUnavailable, ErrBehind,
 	// ErrUnsubscribed, ctx's) sub isn't subscribed, and deliver wasn't called.
-	Subscribe(ctx context.Context, sub Subscriber, name string, c *Cursor, limit int, deliver func(Catchup)) error
+	Subscribe(ctx context.Context, sub Subscriber, name string, c *Cursor, p Page, deliver func(Catchup)) error
 	// Unsubscribe stops live rows. After it returns no row of the room reaches sub.
 	Unsubscribe(sub Subscriber, name string)
 	// Leave drops the subscriber from all rooms.
 	Leave(sub Subscriber)
 	// History returns rows below before, rising.
-	History(ctx context.Context, name string, before int64, limit int) (rows []room.Message, more bool, err error)
+	History(ctx context.Context, name string, before int64, p Page) (rows []room.Message, more bool, err error)
 	// Read answers a cursor once, as Subscribe would, without joining the live stream (for HTTP).
-	Read(ctx context.Context, name string, c *Cursor, limit int) (Catchup, error)
+	Read(ctx context.Context, name string, c *Cursor, p Page) (Catchup, error)
 	// List returns rooms by rising name (bytes), those after the given one, at most limit.
 	List(ctx context.Context, after string, limit int) ([]RoomHead, error)
 	// Identity is told in each welcome.

@@ -265,7 +265,7 @@ func BenchmarkFanOut(b *testing.B) {
 	var rows, flushes atomic.Int64
 	for i := range 1000 {
 		c := &crowd{fmt.Sprint("reader-", i), &rows, &flushes}
-		if err := r.Subscribe(context.Background(), c, "room-0", nil, 0, func(engine.Catchup) {}); err != nil {
+		if err := r.Subscribe(context.Background(), c, "room-0", nil, engine.Page{}, func(engine.Catchup) {}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -51,6 +51,9 @@ func New(st store.Store, bus fanout.Bus, o Options) (*Engine, error) {
 	if o.Clock == nil {
 		o.Clock = SystemClock()
 	}
+	if o.Fit == nil {
+		o.Fit = func(rows []room.Message, _ int, _ bool) int { return len(rows) }
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

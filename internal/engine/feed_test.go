@@ -103,7 +103,7 @@ func TestAnswerWaitsForTheAckOfItsRows(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		err := r.Subscribe(ctx, &reader{actor: "ann"}, "r", nil, -1, func(engine.Catchup) { t.Error("answered") })
+		err := r.Subscribe(ctx, &reader{actor: "ann"}, "r", nil, engine.Whole, func(engine.Catchup) { t.Error("answered") })
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a joiner that gives up: %v", err)
 		}
@@ -191,7 +191,7 @@ func TestSnapshotLimits(t *testing.T) {
 		for limit, want := range map[int]int{0: 0, 1: 1, 7: 7, 200: 20, 500: 20, -1: 20} {
 			var got engine.Catchup
 			c := &reader{actor: "bob"}
-			err := r.Subscribe(context.Background(), c, "r", nil, limit, func(a engine.Catchup) { got = a; c.answer(a) })
+			err := r.Subscribe(context.Background(), c, "r", nil, engine.Page{Rows: limit}, func(a engine.Catchup) { got = a; c.answer(a) })
 			if err != nil || len(got.Messages) != want || got.Head != 20 || got.HeadID == "" {
 				t.Errorf("limit %d: %d rows, head %d %q, %v", limit, len(got.Messages), got.Head, got.HeadID, err)
 			}
@@ -279,8 +279,8 @@ func TestR29NothingUnsyncedIsRead(t *testing.T) {
 		a := r.post(nil, command("ann", "r", "a", "x"))
 		time.Sleep(500 * time.Millisecond)
 		ctx := context.Background()
-		rows, _, err := r.History(ctx, "r", 10, 10)
-		once, err2 := r.Read(ctx, "r", nil, 10)
+		rows, _, err := r.History(ctx, "r", 10, engine.Page{Rows: 10})
+		once, err2 := r.Read(ctx, "r", nil, engine.Page{Rows: 10})
 		list, err3 := r.List(ctx, "", 10)
 		if err := errors.Join(err, err2, err3); err != nil || len(rows)+len(once.Messages)+len(list) > 0 || once.Head != 0 {
 			t.Errorf("read before the sync: %v %v %v, %v", rows, once, list, err)
@@ -345,7 +345,7 @@ func TestUnsubscribedWhileJoining(t *testing.T) {
 		c := &reader{actor: "bob"}
 		ended := make(chan error, 1)
 		go func() {
-			ended <- r.Subscribe(context.Background(), c, "r", nil, -1, func(engine.Catchup) { t.Error("answered") })
+			ended <- r.Subscribe(context.Background(), c, "r", nil, engine.Whole, func(engine.Catchup) { t.Error("answered") })
 		}()
 		synctest.Wait()
 		r.Leave(c)
@@ -410,7 +410,7 @@ func TestARoomThatOutrunsItsJoiner(t *testing.T) {
 			}
 		})
 		c := &reader{actor: "bob"}
-		err := r.Subscribe(context.Background(), c, "r", nil, -1, func(engine.Catchup) { t.Error("answered") })
+		err := r.Subscribe(context.Background(), c, "r", nil, engine.Whole, func(engine.Catchup) { t.Error("answered") })
 		if !errors.Is(err, engine.ErrBehind) {
 			t.Errorf("%v", err)
 		}
@@ -525,11 +525,11 @@ func TestHistoryAndList(t *testing.T) {
 		r.fill("ann", "b", 5)
 		r.fill("ann", "a", 2)
 		ctx := context.Background()
-		rows, more, err := r.History(ctx, "b", 5, 3)
+		rows, more, err := r.History(ctx, "b", 5, engine.Page{Rows: 3})
 		if err != nil || !more || len(rows) != 3 || rows[0].Seq != 2 || rows[2].Seq != 4 {
 			t.Errorf("history: %v, more %v, %v", rows, more, err)
 		}
-		if rows, more, err = r.History(ctx, "b", 1, 3); err != nil || more || len(rows) > 0 {
+		if rows, more, err = r.History(ctx, "b", 1, engine.Page{Rows: 3}); err != nil || more || len(rows) > 0 {
 			t.Errorf("below the first: %v, more %v, %v", rows, more, err)
 		}
 		list, err := r.List(ctx, "", 1)
@@ -539,7 +539,7 @@ func TestHistoryAndList(t *testing.T) {
 		if list, err = r.List(ctx, "a", -1); err != nil || len(list) != 1 || list[0].Name != "b" {
 			t.Errorf("the rest: %+v, %v", list, err)
 		}
-		if a, err := r.Read(ctx, "b", nil, 2); err != nil || !a.Reset || len(a.Messages) != 2 || a.Head != 5 {
+		if a, err := r.Read(ctx, "b", nil, engine.Page{Rows: 2}); err != nil || !a.Reset || len(a.Messages) != 2 || a.Head != 5 {
 			t.Errorf("read: %+v, %v", a, err)
 		}
 	})

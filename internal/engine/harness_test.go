@@ -301,7 +301,7 @@ func (c *reader) seen() (view []int64, events, faults []string) {
 // join subscribes with a cursor and returns the answer.
 func (r *rig) join(c *reader, name string, cur *engine.Cursor) (a engine.Catchup) {
 	r.t.Helper()
-	err := r.Subscribe(context.Background(), c, name, cur, -1, func(got engine.Catchup) { a = got; c.answer(got) })
+	err := r.Subscribe(context.Background(), c, name, cur, engine.Whole, func(got engine.Catchup) { a = got; c.answer(got) })
 	if err != nil {
 		r.t.Fatalf("%s joins %s: %v", c.actor, name, err)
 	}

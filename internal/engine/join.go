@@ -23,13 +23,13 @@ const joinTries = 5
 
 // Subscribe implements Rooms. A joiner is registered first and its live rows wait; then it reads the room; so a
 // row is in the answer, or waits, or both, and the seq tells which. deliver and sub's methods must not call the engine.
-func (e *Engine) Subscribe(ctx context.Context, sub Subscriber, name string, c *Cursor, limit int, deliver func(Catchup)) error {
+func (e *Engine) Subscribe(ctx context.Context, sub Subscriber, name string, c *Cursor, p Page, deliver func(Catchup)) error {
 	if err := e.readable(); err != nil {
 		return err
 	}
 	s := e.members.join(sub, name)
 	for range joinTries {
-		answer, fit, err := e.catchUp(ctx, name, c, limit)
+		answer, fit, err := e.catchUp(ctx, name, c, p)
 		if err == nil {
 			err = e.acknowledged(ctx, name, ownRows(answer.Messages, s.actor))
 		}
@@ -61,11 +61,11 @@ func (e *Engine) Subscribe(ctx context.Context, sub Subscriber, name string, c *
 }
 
 // Read implements Rooms.
-func (e *Engine) Read(ctx context.Context, name string, c *Cursor, limit int) (Catchup, error) {
+func (e *Engine) Read(ctx context.Context, name string, c *Cursor, p Page) (Catchup, error) {
 	if err := e.readable(); err != nil {
 		return Catchup{}, err
 	}
-	answer, fit, err := e.catchUp(ctx, name, c, limit)
+	answer, fit, err := e.catchUp(ctx, name, c, p)
 	if err == nil {
 		e.stats.resumed(fit)
 	}
@@ -78,8 +78,8 @@ func (e *Engine) Unsubscribe(sub Subscriber, name string) { e.members.unsubscrib
 // Leave implements Rooms.
 func (e *Engine) Leave(sub Subscriber) { e.members.leaveAll(sub) }
 
-// catchUp answers a cursor from one consistent reading. limit counts only for a snapshot; below 0 it is the greatest.
-func (e *Engine) catchUp(ctx context.Context, name string, c *Cursor, limit int) (a Catchup, fit room.Fit, err error) {
+// catchUp answers a cursor from one consistent reading.
+func (e *Engine) catchUp(ctx context.Context, name string, c *Cursor, p Page) (a Catchup, fit room.Fit, err error) {
 	err = e.view(ctx, func(v store.View) error {
 		a = Catchup{Epoch: e.store.Identity().Epoch}
 		s, err := v.Room(name)
@@ -91,16 +91,36 @@ func (e *Engine) catchUp(ctx context.Context, name string, c *Cursor, limit int)
 			return err
 		}
 		if fit == room.Fits {
-			a.Messages, a.More, err = v.After(name, c.After, e.o.DeltaRows, e.o.PageBytes)
+			a.Messages, a.More, err = e.after(v, name, c.After, p.Bytes)
 			return err
 		}
 		a.Reset, a.Alarm = true, fit.Alarm()
-		if limit = bounded(limit, e.o.SnapshotRows); limit > 0 {
-			a.Messages, _, err = v.Before(name, s.Head+1, limit, e.o.PageBytes)
+		if limit := bounded(p.Rows, e.o.SnapshotRows); limit > 0 {
+			a.Messages, _, err = e.before(v, name, s.Head+1, limit, p.Bytes)
 		}
 		return err
 	})
 	return a, fit, err
+}
+
+// after reads rows that come after a seq, as many as fit into a page.
+func (e *Engine) after(v store.View, name string, seq int64, bytes int) ([]room.Message, bool, error) {
+	bytes = boundedBytes(bytes, e.o.PageBytes)
+	rows, more, err := v.After(name, seq, e.o.DeltaRows, bytes)
+	if n := e.o.Fit(rows, bytes, false); n < len(rows) {
+		return rows[:n], true, err
+	}
+	return rows, more, err
+}
+
+// before reads the last rows below a seq, as many as fit into a page.
+func (e *Engine) before(v store.View, name string, seq int64, limit, bytes int) ([]room.Message, bool, error) {
+	bytes = boundedBytes(bytes, e.o.PageBytes)
+	rows, more, err := v.Before(name, seq, limit, bytes)
+	if n := e.o.Fit(rows, bytes, true); n < len(rows) {
+		return rows[len(rows)-n:], true, err
+	}
+	return rows, more, err
 }
 
 func (e *Engine) fit(v store.View, name string, s room.State, c *Cursor) (room.Fit, error) {
@@ -119,6 +139,13 @@ func bounded(limit, most int) int {
 		return most
 	}
 	return limit
+}
+
+func boundedBytes(bytes, most int) int {
+	if bytes <= 0 || bytes > most {
+		return most
+	}
+	return bytes
 }
 
 func ownRows(rows []room.Message, actor string) []room.Message {

@@ -59,7 +59,7 @@ func (f *feed) loadPage(ctx context.Context, after int64, asked int) error {
 	}
 	var rows []room.Message
 	err := e.view(ctx, func(v store.View) (err error) {
-		rows, _, err = v.After(f.name, after, e.o.DeltaRows, e.o.PageBytes)
+		rows, _, err = e.after(v, f.name, after, e.o.PageBytes)
 		return err
 	})
 	if err == nil {

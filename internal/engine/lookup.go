@@ -59,12 +59,12 @@ func (e *Engine) look(ctx context.Context, key idem.Key, sentAt int64) room.Outc
 }
 
 // History implements Rooms.
-func (e *Engine) History(ctx context.Context, name string, before int64, limit int) (rows []room.Message, more bool, err error) {
+func (e *Engine) History(ctx context.Context, name string, before int64, p Page) (rows []room.Message, more bool, err error) {
 	if err := e.readable(); err != nil {
 		return nil, false, err
 	}
 	err = e.view(ctx, func(v store.View) (err error) {
-		rows, more, err = v.Before(name, before, max(1, bounded(limit, e.o.PageRows)), e.o.PageBytes)
+		rows, more, err = e.before(v, name, before, max(1, bounded(p.Rows, e.o.PageRows)), p.Bytes)
 		return err
 	})
 	return rows, more, err

@@ -13,9 +13,14 @@ import (
 // Encode appends a whole `message` frame for a row to dst; with own, the author's copy with its clientMessageId.
 type Encode func(dst []byte, name, epoch string, m *room.Message, own bool) []byte
 
+// Fit says how many of the rows fit into so many bytes as the wire encodes them, but never less than one where there is one:
+// of the first ones, or of the newest, which are the last.
+type Fit func(rows []room.Message, bytes int, newest bool) int
+
 // Options bound the engine. Start from DefaultOptions: a limit of 0 is refused, except where it says otherwise.
 type Options struct {
 	Encode Encode       // required: the wire's form of a row
+	Fit    Fit          // how much of a page the wire's form leaves; default: all
 	Clock  Clock        // default: the system's
 	Log    *slog.Logger // default: discards
 
@@ -35,7 +40,7 @@ type Options struct {
 	SnapshotRows int // rows of a snapshot
 	DeltaRows    int // rows of a delta
 	PageRows     int // rows of a history page
-	PageBytes    int // text and data of each of these, though always one row
+	PageBytes    int // bytes of the rows of each of these as encoded, though always one row
 	ListRooms    int // rooms of one listing
 
 	JoinRows   int           // live rows kept for one reader while it reads its way up to them

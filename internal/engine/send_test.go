@@ -379,10 +379,10 @@ func TestAFailedStoreEndsAcknowledging(t *testing.T) {
 			t.Errorf("a status after the failure: %v", o.Kind)
 		}
 		ctx := context.Background()
-		_, _, err := r.History(ctx, "r", 10, 10)
-		_, err2 := r.Read(ctx, "r", nil, 10)
+		_, _, err := r.History(ctx, "r", 10, engine.Page{Rows: 10})
+		_, err2 := r.Read(ctx, "r", nil, engine.Page{Rows: 10})
 		_, err3 := r.List(ctx, "", 10)
-		err4 := r.Subscribe(ctx, &reader{actor: "ann"}, "r", nil, 10, func(engine.Catchup) { t.Error("answered") })
+		err4 := r.Subscribe(ctx, &reader{actor: "ann"}, "r", nil, engine.Page{Rows: 10}, func(engine.Catchup) { t.Error("answered") })
 		for i, err := range []error{err, err2, err3, err4} {
 			if !errors.Is(err, engine.ErrUnavailable) {
 				t.Errorf("reading %d after the failure: %v", i, err)

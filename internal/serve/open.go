@@ -46,14 +46,16 @@ func (s *server) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.metrics.Registry().MustRegister(&engineFigures{engine: s.engine}, &storeFigures{store: s.store, log: s.log}, &s.reloads)
-	limits := protocol.DefaultLimits
 	l, t := s.config.Limits, s.config.Timeouts
+	limits := protocol.DefaultLimits
+	limits.Subscriptions, limits.SendRooms = l.Subscriptions, l.SendRooms
+	limits.ServerFrame = limits.LargestFrame()
 	s.ws = ws.New(ws.Options{
-		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Clock: s.host.Clock, Protocol: limits,
+		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Clock: s.host.Clock, Protocol: limits, Features: protocol.Features(),
 		RetentionMs: s.config.Retention.Results.Milliseconds(), Origins: s.config.Origins, Dev: s.config.DevMode(),
 		Limits: ws.Limits{
 			Connections: s.files.sockets, ConnectionsPerSecond: l.ConnectionsPerSecond, ConnectionsBurst: l.ConnectionsBurst,
-			Subscriptions: l.Subscriptions, InFlight: l.InFlight, Outbound: l.Outbound,
+			Subscriptions: l.Subscriptions, SendRooms: l.SendRooms, InFlight: l.InFlight, Outbound: l.Outbound,
 			Hello: t.Hello, Idle: t.Idle, Write: t.Write, Spread: s.config.Drain.Spread,
 		},
 	})
@@ -89,7 +91,7 @@ func (s *server) engineOptions() engine.Options {
 	o, r := engine.DefaultOptions(), s.config.Retention
 	o.Log = s.log
 	o.Clock = s.host.Clock
-	o.Encode = EncodeRow
+	o.Encode, o.Fit = EncodeRow, wire.Fit
 	o.RetentionMs = r.Results.Milliseconds()
 	o.Policy = store.Policy{
 		ResultAgeMs: (r.Results + day).Milliseconds(), ResultRows: r.ResultRows,

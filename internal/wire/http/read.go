@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -53,6 +54,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, session *auth.Sess
 	}
 	q := query{values: r.URL.Query()}
 	limit := int(q.integer("limit", int64(s.Protocol.PageRows), 1))
+	maxBytes := int(min(q.integer("maxBytes", 0, 1), math.MaxInt32))
 	before := q.integer("before", 0, 1)
 	cursor := q.cursor()
 	switch {
@@ -68,15 +70,17 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, session *auth.Sess
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.Door.Wait)
 	defer cancel()
+	epoch := s.Rooms.Identity().Epoch
+	p := wire.Page(&s.Protocol, &protocol.Command{Room: name, MaxBytes: maxBytes}, limit, epoch)
 	if before > 0 {
-		s.page(ctx, w, name, before, limit, session.Actor)
+		s.page(ctx, w, name, before, p, session.Actor)
 		return
 	}
-	s.caughtUp(ctx, w, name, cursor, limit, session.Actor)
+	s.caughtUp(ctx, w, name, cursor, p, session.Actor)
 }
 
-func (s *server) page(ctx context.Context, w http.ResponseWriter, name string, before int64, limit int, actor string) {
-	rows, more, err := s.Rooms.History(ctx, name, before, limit)
+func (s *server) page(ctx context.Context, w http.ResponseWriter, name string, before int64, p engine.Page, actor string) {
+	rows, more, err := s.Rooms.History(ctx, name, before, p)
 	if err != nil {
 		s.unavailable(w, "history", err)
 		return
@@ -86,14 +90,14 @@ func (s *server) page(ctx context.Context, w http.ResponseWriter, name string, b
 	}))
 }
 
-func (s *server) caughtUp(ctx context.Context, w http.ResponseWriter, name string, cursor *engine.Cursor, limit int, actor string) {
-	caught, err := s.Rooms.Read(ctx, name, cursor, limit)
+func (s *server) caughtUp(ctx context.Context, w http.ResponseWriter, name string, cursor *engine.Cursor, p engine.Page, actor string) {
+	caught, err := s.Rooms.Read(ctx, name, cursor, p)
 	if err != nil {
 		s.unavailable(w, "read", err)
 		return
 	}
-	if !caught.Reset && len(caught.Messages) > limit {
-		caught.Messages, caught.More = caught.Messages[:limit], true
+	if !caught.Reset && len(caught.Messages) > p.Rows {
+		caught.Messages, caught.More = caught.Messages[:p.Rows], true
 	}
 	e := wire.Caught(name, caught, actor)
 	body := protocol.AppendEvent(nil, &e)

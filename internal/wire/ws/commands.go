@@ -115,32 +115,68 @@ func (p *pending) Complete(o room.Outcome) {
 func (p *pending) Flusher() engine.Subscriber { return p.conn }
 
 func (c *conn) subscribe(cmd *protocol.Command) error {
+	if cmd.SendOnly {
+		return c.subscribeToSend(cmd)
+	}
 	if !c.session.CanRead(cmd.Room) {
 		return c.refuse(cmd, protocol.Forbidden, "no right to read this room")
 	}
+	if !c.rooms[cmd.Room] && c.live >= c.server.Limits.Subscriptions {
+		return c.refuse(cmd, protocol.RateLimited, "as many rooms are subscribed as one connection may read live; unsubscribe from one")
+	}
 	name := strings.Clone(cmd.Room) // the command's strings share one copy of the whole frame
-	if _, again := c.rooms[name]; !again && len(c.rooms) >= c.server.Limits.Subscriptions {
-		return c.refuse(cmd, protocol.BadRequest, "as many rooms are subscribed as one connection may have")
-	}
-	limit := cmd.Limit
-	if limit < 0 {
-		limit = c.server.Protocol.SnapshotRows
-	}
 	c.flush()
-	err := c.server.Rooms.Subscribe(c.ctx, c, name, cursorOf(cmd.Cursor), limit, func(caught engine.Catchup) {
+	page := wire.Page(&c.server.Protocol, cmd, cmd.Limit, c.server.Rooms.Identity().Epoch)
+	err := c.server.Rooms.Subscribe(c.ctx, c, name, cursorOf(cmd.Cursor), page, func(caught engine.Catchup) {
 		e := wire.Caught(name, caught, c.actor)
 		e.Ref = cmd.Ref
 		c.tell(&e)
 	})
 	if err != nil {
-		c.drop(name)
+		if live, subscribed := c.rooms[name]; subscribed && (!live || !c.fullOfSending()) {
+			c.note(name, false) // its rows have stopped; what it sends is taken as before
+		} else {
+			c.drop(name)
+		}
 		return c.unavailable(cmd, "subscribe", err)
 	}
-	if c.rooms == nil {
-		c.rooms = make(map[string]struct{})
-	}
-	c.rooms[name] = struct{}{}
+	c.note(name, true)
 	return nil
+}
+
+// subscribeToSend lets the connection send to a room. It costs an entry here, and nothing in the engine.
+func (c *conn) subscribeToSend(cmd *protocol.Command) error {
+	if !c.session.CanWrite(cmd.Room) {
+		return c.refuse(cmd, protocol.Forbidden, "no right to write to this room")
+	}
+	live, subscribed := c.rooms[cmd.Room]
+	if live || !subscribed {
+		if c.fullOfSending() {
+			return c.refuse(cmd, protocol.RateLimited, "as many rooms are subscribed for sending as one connection may have; unsubscribe from one")
+		}
+		if live {
+			c.server.Rooms.Unsubscribe(c, cmd.Room)
+		}
+		c.note(strings.Clone(cmd.Room), false)
+	}
+	c.tell(&protocol.Event{Type: protocol.TypeSubscribed, Ref: cmd.Ref, Room: cmd.Room})
+	return nil
+}
+
+func (c *conn) fullOfSending() bool { return len(c.rooms)-c.live >= c.server.Limits.SendRooms }
+
+// note remembers how a room is subscribed.
+func (c *conn) note(name string, live bool) {
+	if c.rooms == nil {
+		c.rooms = make(map[string]bool)
+	}
+	if c.rooms[name] {
+		c.live--
+	}
+	if live {
+		c.live++
+	}
+	c.rooms[name] = live
 }
 
 func cursorOf(c *protocol.Cursor) *engine.Cursor {
@@ -157,10 +193,11 @@ func (c *conn) unsubscribe(cmd *protocol.Command) error {
 }
 
 func (c *conn) drop(name string) {
-	if _, subscribed := c.rooms[name]; subscribed {
+	if c.rooms[name] {
 		c.server.Rooms.Unsubscribe(c, name)
-		delete(c.rooms, name)
+		c.live--
 	}
+	delete(c.rooms, name)
 }
 
 func (c *conn) status(cmd *protocol.Command) error {
@@ -178,12 +215,13 @@ func (c *conn) history(cmd *protocol.Command) error {
 		return c.refuse(cmd, protocol.Forbidden, "no right to read this room")
 	}
 	c.flush()
-	rows, more, err := c.server.Rooms.History(c.ctx, cmd.Room, cmd.Before, cmd.Limit)
+	epoch := c.server.Rooms.Identity().Epoch
+	rows, more, err := c.server.Rooms.History(c.ctx, cmd.Room, cmd.Before, wire.Page(&c.server.Protocol, cmd, cmd.Limit, epoch))
 	if err != nil {
 		return c.unavailable(cmd, "history", err)
 	}
 	c.tell(&protocol.Event{
-		Type: protocol.TypePage, Ref: cmd.Ref, Room: cmd.Room, Epoch: c.server.Rooms.Identity().Epoch, Messages: wire.Rows(rows, c.actor), More: more,
+		Type: protocol.TypePage, Ref: cmd.Ref, Room: cmd.Room, Epoch: epoch, Messages: wire.Rows(rows, c.actor), More: more,
 	})
 	return nil
 }

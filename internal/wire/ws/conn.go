@@ -46,7 +46,8 @@ type conn struct {
 	// The reading goroutine's own. actor never changes once it is set, so the engine's may read it.
 	session *auth.Session
 	actor   string
-	rooms   map[string]struct{}
+	rooms   map[string]bool // subscribed: with live rows, or only for sending
+	live    int             // of them, with live rows
 	helloBy time.Time
 	expiry  *time.Timer
 }

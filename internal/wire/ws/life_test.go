@@ -55,7 +55,7 @@ func inBubble(t *testing.T, f func(w *world)) {
 		w := &world{t: t, server: New(Options{
 			Rooms: rooms, Auth: tokens, Metrics: telemetry.NewMetrics(), Log: slog.New(slog.DiscardHandler), Clock: engine.SystemClock(), Protocol: protocol.DefaultLimits, RetentionMs: 1,
 			Limits: Limits{
-				Connections: 10, ConnectionsPerSecond: 10, ConnectionsBurst: 10, Subscriptions: 10, InFlight: 10, Outbound: 8 << 20,
+				Connections: 10, ConnectionsPerSecond: 10, ConnectionsBurst: 10, Subscriptions: 10, SendRooms: 10, InFlight: 10, Outbound: 8 << 20,
 				Hello: 10 * time.Second, Idle: testIdle, Write: 10 * time.Second, Spread: 10 * time.Second,
 			},
 		})}

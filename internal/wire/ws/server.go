@@ -20,7 +20,8 @@ type Limits struct {
 	Connections          int // at once; each costs memory and a file descriptor
 	ConnectionsPerSecond int // new ones; each costs a token's verification
 	ConnectionsBurst     int
-	Subscriptions        int           // of one connection
+	Subscriptions        int           // rooms of one connection with live rows
+	SendRooms            int           // rooms of one connection for sending only
 	InFlight             int           // sends of one connection that wait for their answer
 	Outbound             int           // bytes that wait for a slow reader
 	Hello                time.Duration // until the first hello
@@ -40,6 +41,7 @@ type Options struct {
 	Log         *slog.Logger
 	Clock       engine.Clock // the server's time, as clients are told it
 	Protocol    protocol.Limits
+	Features    []string // announced; an older server has none
 	RetentionMs int64
 	Limits      Limits
 	Origins     []string // whose pages may connect, besides the server's own

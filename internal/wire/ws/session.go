@@ -28,8 +28,8 @@ func (c *conn) hello(cmd *protocol.Command) error {
 	c.session, c.actor = session, session.Actor
 	c.armExpiry()
 	c.welcome(cmd)
-	for name := range c.rooms {
-		if !session.CanRead(name) {
+	for name, live := range c.rooms {
+		if live && !session.CanRead(name) || !live && !session.CanWrite(name) {
 			c.drop(name)
 			c.tell(&protocol.Event{Type: protocol.TypeUnsubscribed, Room: name, Reason: string(protocol.Forbidden)})
 		}
@@ -59,7 +59,8 @@ func (c *conn) welcome(cmd *protocol.Command) {
 	id := c.server.Rooms.Identity()
 	c.tell(&protocol.Event{
 		Type: protocol.TypeWelcome, Ref: cmd.Ref, Session: rand.Text(), Actor: c.actor, Server: id.Server, Epoch: id.Epoch,
-		ServerTime: c.server.now(), Limits: &c.server.Protocol, Retention: c.server.RetentionMs,
+		ServerTime: c.server.now(), Limits: &c.server.Protocol, Features: c.server.Features,
+		Retention: c.server.RetentionMs,
 	})
 }
 
