@@ -4,12 +4,17 @@ import type { Hint } from "./contract.ts";
 import type { Beat } from "./head.ts";
 
 /**
- * A lock that was taken. Where that rests on a judgement about the drainer's signs of life, the drainer's first
- * transaction makes sure that the last of them still is `after`.
+ * A lock that was taken. Where that rests on a judgement about the drainer's signs of life, the new drainer's first
+ * transaction makes sure that the last of them still is `after`: of several that judge at the same time it lets one through.
  */
 export interface Taken {
   readonly judged: boolean;
   readonly after?: Beat | undefined;
+  /**
+   * Takes the lock away from the drainer that was judged dead. To be called after that transaction, by the one that it let
+   * through: whoever steals before may rob another that was quicker. False where the lock can't be had.
+   */
+  readonly steal?: () => Promise<boolean>;
 }
 
 /** Lock is the drainer's lock, and the way to give hints to other handles. */

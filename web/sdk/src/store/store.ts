@@ -27,6 +27,7 @@ export class TableStore extends Outbox implements Store {
         t.put("meta", { name: "beat", fence: t.head.fence + 1, n: 0, hidden: false, free: false } satisfies Beat);
         return ++t.head.fence;
       });
+      if (taken.steal && !(await taken.steal())) throw new StoreError("draining", "another handle took the lock");
       this.begin(fence);
       return fence;
     } catch (e) {

@@ -1,7 +1,8 @@
 /**
  * Leader: one writer per origin (docs/spec/client.md, 5). The tab that holds the Web Lock sends; it beats in the store. A
- * tab that asked for the lock in vain waits for it and watches the beats, and takes the lock from a leader that gives none: a frozen tab keeps its
- * lock. The fence in the store, not the lock, decides what counts: whoever was robbed changes nothing any more.
+ * tab that asked for the lock in vain waits for it and watches the beats, and follows a leader that gives none: a hung tab keeps its
+ * lock. The fence in the store, not the lock, decides what counts: it is raised first, by one of those that found the leader dead,
+ * and that one alone steals the lock.
  *
  * A beat is dead when it has been looked at, unchanged, for long enough on the watcher's own clock: no two tabs' clocks are
  * compared, and a clock that is set changes nothing. Time in which the watcher itself slept doesn't count.
@@ -75,8 +76,7 @@ export class Leader implements Lock {
     const dead = await this.#look();
     const beat = this.#seen?.beat;
     if (!this.#env.locks) return dead || !beat || beat.free ? { judged: true, after: beat } : undefined;
-    if (!dead || !(await this.#request({ steal: true }))) return undefined;
-    return { judged: true, after: beat };
+    return dead ? { judged: true, after: beat, steal: () => this.#steal() } : undefined;
   }
 
   hold(fence: number): boolean {
@@ -133,6 +133,10 @@ export class Leader implements Lock {
     } catch {
       // Lost, as a hint may be.
     }
+  }
+
+  async #steal(): Promise<boolean> {
+    return this.#release !== undefined || (await this.#request({ steal: true })) || this.#release !== undefined;
   }
 
   #unlock(): void {

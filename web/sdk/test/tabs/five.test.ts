@@ -136,6 +136,25 @@ describe("a silent leader", () => {
     expect([world.takeOvers, world.leader !== leader]).toEqual([1, true]);
   });
 
+  it.each([
+    ["with Web Locks", true],
+    ["by beats alone", false],
+  ] as const)("is followed once where all others find it dead at the same moment, %s", async (_, withLocks) => {
+    for (const slow of [1, 50, 300, 700, 1500]) {
+      world = new World(withLocks);
+      await world.open(5);
+      world.slow = slow; // each looks before the first of them has raised the fence
+      await world.pass(20_000);
+      const before = await world.fence();
+      world.leader!.hang();
+      await world.pass(60_000);
+      expect([slow, (await world.fence()) - before, world.takeOvers]).toEqual([slow, 1, 1]);
+      expect(world.locks.steals).toBe(withLocks ? 1 : 0);
+      expect(world.tabs.filter((t) => t.running && t.client.drains)).toHaveLength(1);
+      await world.close();
+    }
+  });
+
   it("that said it is hidden is followed after 90 s, not before", async () => {
     world = new World();
     await world.open(5);

@@ -3,6 +3,7 @@
 import { type Client, type ClientEvent, open } from "../../src/index.ts";
 import { beatsOf } from "../../src/store/beats.ts";
 import type { PageEvent } from "../../src/store/connect.ts";
+import { parseHead } from "../../src/store/head.ts";
 import { MemoryMedium } from "../../src/store/memory.ts";
 import { openTables } from "../../src/store/open.ts";
 import type { Medium, Tables } from "../../src/store/tables.ts";
@@ -20,6 +21,8 @@ export class World {
   readonly tabs: Tab[] = [];
   /** Whether tabs hear each other. */
   channels = true;
+  /** How long a transaction waits for its turn, ms of virtual time. */
+  slow = 0;
   /** Whether the browser has Web Locks. */
   readonly withLocks: boolean;
   readonly channelEnds = new Map<string, Set<{ readonly tab: Tab; readonly end: Channel }>>();
@@ -54,7 +57,15 @@ export class World {
     return this.tabs.flatMap((t) => t.events).filter((e) => e.type === "drains" && e.here).length - 1;
   }
 
+  /** How often the store was drained. */
+  fence(): Promise<number> {
+    return this.medium.run("readonly", async (t) => parseHead(await t.get("meta", "head")).fence);
+  }
+
   async close(): Promise<void> {
+    const slowest = this.slow;
+    this.slow = 0;
+    await this.pass(slowest); // what is under way ends: time stands still from here on
     for (const t of this.tabs) {
       if (!t.alive) continue;
       t.thaw();
@@ -204,13 +215,15 @@ export class Tab {
   }
 
   #medium(): Medium {
-    const { medium } = this.world;
+    const { world } = this;
+    const { medium } = world;
     const awake = () => this.#awake();
     const step = () => this.onStep();
     return {
       async run<T>(mode: "readonly" | "readwrite", f: (t: Tables) => Promise<T>) {
         step();
         await awake();
+        if (world.slow > 0) await new Promise<void>((resolve) => world.time.after(world.slow, resolve));
         const result = await medium.run(mode, f).then(
           (value) => () => value,
           (e) => () => {
