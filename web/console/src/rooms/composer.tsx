@@ -1,6 +1,7 @@
 import type { Client } from "@hapax/client";
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { offerFocus } from "../core/hands.ts";
 import { actor } from "../core/sign-in.ts";
 import { draftOf } from "./drafts.ts";
 import { outgoingOf } from "./outgoing.ts";
@@ -19,7 +20,7 @@ export function Composer({ client, view }: ComposerProps) {
   const fault = useSignal("");
   const outgoing = outgoingOf(client, view.room);
   const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => area.current?.focus(), []);
+  useLayoutEffect(() => offerFocus(area.current), []);
 
   const write = (next: string) => {
     fault.value = "";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { linkTo } from "../core/address.ts";
-import { route } from "../core/route.ts";
+import { go, route } from "../core/route.ts";
 import { count } from "../core/text.ts";
 import { listed, listFault, noteRoom, rooms } from "./list.ts";
 import { seenOf } from "./seen.ts";
@@ -13,7 +13,7 @@ export function RoomList() {
     if (room === "") return;
     noteRoom(room, 0);
     name.value = "";
-    location.hash = linkTo("rooms", room);
+    go(linkTo("rooms", room));
   };
   return (
     <nav class="rooms-list" aria-label="Rooms">

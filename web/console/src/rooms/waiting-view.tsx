@@ -1,5 +1,6 @@
 import type { Client } from "@hapax/client";
 import { now } from "../core/clock.ts";
+import { lastAct, offerFocus } from "../core/hands.ts";
 import { complain, touchOutbox } from "../core/hapax.ts";
 import { standing } from "../core/reasons.ts";
 import { wait } from "../core/text.ts";
@@ -16,13 +17,14 @@ export function WaitingView({ client, waiting }: WaitingProps) {
   const { row, text, nextAt } = waiting;
   const s = standing(row);
   const act = async (what: "retry" | "cancel" | "discard") => {
+    const asked = lastAct();
     try {
       await client[what](row.room, row.id);
     } catch (e) {
       complain(e);
     }
     touchOutbox();
-    document.getElementById("composer")?.focus();
+    offerFocus(document.getElementById("composer"), asked);
   };
   const excerpt = text.slice(0, 40);
   return (

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useId } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import { offerFocus } from "../core/hands.ts";
 import { signInByName, signInByToken, ways } from "../core/sign-in.ts";
 import { Mark } from "./mark.tsx";
 import { ThemeButton } from "./theme-button.tsx";
@@ -67,6 +68,8 @@ interface Way {
 function ByName({ busy, enter }: Way) {
   const name = useSignal("");
   const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => offerFocus(field.current), []);
   return (
     <form
       class="door-way"
@@ -79,7 +82,7 @@ function ByName({ busy, enter }: Way) {
       <div class="door-line">
         <input
           id={id}
-          ref={(input) => input?.focus()}
+          ref={field}
           autocomplete="username"
           required
           maxLength={128}
