@@ -6,6 +6,7 @@ export default defineConfig({
     include: ["speed/**/*.speed.ts"],
     environment: "node",
     globalSetup: ["harness/build.ts"],
+    setupFiles: ["harness/setup.ts"],
     fileParallelism: false,
     testTimeout: 300_000,
     hookTimeout: 120_000,

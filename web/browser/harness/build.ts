@@ -23,5 +23,5 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const program = join(folder, "hapax");
   await promisify(execFile)("go", ["build", "-o", program, "./cmd/hapax"], { cwd: root });
   project.provide("hapax", program);
-  return () => rm(folder, { recursive: true, force: true });
+  return () => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }

@@ -1,12 +1,12 @@
 /** A real Chromium, headless, with a fresh profile that is removed with it. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import type { ChildProcess } from "node:child_process";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
+import { atEnd, end, remove, start, stop } from "./tidy.ts";
 
 const flags = [
   "--headless",
@@ -19,6 +19,9 @@ const flags = [
   "--disable-sync",
 ];
 
+/** How long a page may take to show what a test waits for, ms: far more than it needs beside two busy loops. */
+export const patience = 120_000;
+
 /** Where Debian's package `chromium` puts it; `make browser` installs that where it is missing. */
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
@@ -26,17 +29,14 @@ export class Chromium {
   readonly context: BrowserContext;
   /** The browser's program. */
   readonly program = executablePath;
-  readonly #profile: string;
   /** What pages said on their console, and errors that nobody caught. */
   readonly said: string[] = [];
 
-  readonly #process: ChildProcess | undefined;
   readonly #sessions = new Map<Page, CDPSession>();
 
-  private constructor(context: BrowserContext, profile: string, process?: ChildProcess) {
+  private constructor(context: BrowserContext) {
     this.context = context;
-    this.#profile = profile;
-    this.#process = process;
+    context.setDefaultTimeout(patience);
     const hear = (page: Page) => {
       page.on("console", (m) => this.said.push(`${m.type()}: ${m.text()}`));
       page.on("pageerror", (e) => this.said.push(`error: ${e.stack ?? e}`));
@@ -47,13 +47,14 @@ export class Chromium {
 
   /** Starts a browser. more are further command line flags. */
   static async start(...more: string[]): Promise<Chromium> {
-    const profile = await mkdtemp(join(tmpdir(), "hapax-chromium-"));
-    const context = await chromium.launchPersistentContext(profile, {
+    const profile = await newProfile();
+    const context = await chromium.launchPersistentContext(profile.folder, {
       executablePath,
       args: [...flags, ...more],
-      handleSIGINT: true,
+      timeout: patience,
     });
-    return new Chromium(context, profile);
+    profile.end = () => context.close();
+    return Chromium.#of(context, profile);
   }
 
   /**
@@ -61,19 +62,18 @@ export class Chromium {
    * believe that it is in front, and the browser freezes hidden ones only.
    */
   static async startNatural(): Promise<Chromium> {
-    const profile = await mkdtemp(join(tmpdir(), "hapax-chromium-"));
-    const words = [...flags, "--remote-debugging-port=0", `--user-data-dir=${profile}`, "about:blank"];
-    const p = spawn(executablePath, words, { stdio: ["ignore", "ignore", "pipe"] });
-    process.once("exit", () => p.kill("SIGKILL"));
-    const address = await new Promise<string>((resolve, reject) => {
-      p.once("exit", (code) => reject(new Error(`chromium ended with ${code}`)));
-      createInterface(p.stderr!).on("line", (line) => {
-        const found = /^DevTools listening on (ws:.*)$/.exec(line);
-        if (found) resolve(found[1]!);
-      });
-    });
-    const browser = await chromium.connectOverCDP(address, { noDefaults: true });
-    return new Chromium(browser.contexts()[0]!, profile, p);
+    const profile = await newProfile();
+    const words = [...flags, "--remote-debugging-port=0", `--user-data-dir=${profile.folder}`, "about:blank"];
+    const p = start(executablePath, words);
+    profile.end = () => stop(p, "SIGKILL");
+    const browser = await chromium.connectOverCDP(await debugging(p), { noDefaults: true, timeout: patience });
+    return Chromium.#of(browser.contexts()[0]!, profile);
+  }
+
+  static #of(context: BrowserContext, profile: Profile): Chromium {
+    const c = new Chromium(context);
+    atEnd(c, () => end(profile));
+    return c;
   }
 
   /** Opens a tab. */
@@ -97,14 +97,34 @@ export class Chromium {
     await crashed;
   }
 
-  async close(): Promise<void> {
-    if (this.#process) {
-      const over = once(this.#process, "exit");
-      this.#process.kill("SIGKILL");
-      await over;
-    } else {
-      await this.context.close();
-    }
-    await rm(this.#profile, { recursive: true, force: true });
+  close(): Promise<void> {
+    return end(this);
   }
+}
+
+/** A folder for a browser, and how the browser in it is ended. */
+interface Profile {
+  readonly folder: string;
+  end(): Promise<unknown>;
+}
+
+async function newProfile(): Promise<Profile> {
+  const profile: Profile = { folder: await mkdtemp(join(tmpdir(), "hapax-chromium-")), end: async () => undefined };
+  atEnd(profile, async () => {
+    await profile.end();
+    await remove(profile.folder);
+  });
+  return profile;
+}
+
+/** The address at which a browser lets itself be driven. */
+function debugging(p: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    p.once("error", reject);
+    p.once("exit", (code) => reject(new Error(`chromium ended with ${code}`)));
+    createInterface(p.stderr!).on("line", (line) => {
+      const found = /^DevTools listening on (ws:.*)$/.exec(line);
+      if (found) resolve(found[1]!);
+    });
+  });
 }

@@ -1,7 +1,7 @@
 /** The console in a tab, as a person uses it: by what is seen and said, never by the page's own variables. */
 
 import type { Page } from "playwright-core";
-import type { Chromium } from "./chromium.ts";
+import { type Chromium, patience } from "./chromium.ts";
 import { Relay } from "./relay.ts";
 import type { Server } from "./server.ts";
 
@@ -21,6 +21,7 @@ export class Console {
   private constructor(page: Page, relay: Relay) {
     this.page = page;
     this.relay = relay;
+    page.setDefaultTimeout(patience);
   }
 
   /** Opens the page behind a wire of its own, and so with a storage of its own. `before` gets the tab before the page does. */
@@ -123,7 +124,7 @@ export class Console {
     return this.seen();
   }
 
-  /** Scrolls up to the room's beginning, and returns every seq that was seen on the way, from below. */
+  /** Scrolls up until the room's beginning is seen, and returns every seq that was seen on the way. */
   async scrolledThrough(): Promise<number[]> {
     return this.page.evaluate(async () => {
       const box = document.querySelector(".stream")!;
@@ -132,21 +133,30 @@ export class Console {
         for (const l of box.querySelectorAll("[data-seq]")) seen.add(Number(l.getAttribute("data-seq")));
       };
       const frame = () => new Promise((done) => requestAnimationFrame(done));
-      for (let still = 0; still < 30; ) {
+      // Lines far from what is seen are a space until they come near.
+      const blank = () => {
+        const { top, bottom } = box.getBoundingClientRect();
+        return [...box.querySelectorAll(".block")].some((b) => {
+          const at = b.getBoundingClientRect();
+          return b.childElementCount === 0 && at.bottom > top && at.top < bottom;
+        });
+      };
+      const begins = () => box.scrollTop === 0 && box.querySelector(".between")?.textContent === "The beginning.";
+      for (let still = 0; still < 2; still = begins() ? still + 1 : 0) {
         note();
-        const before = seen.size;
         box.scrollTop -= box.clientHeight;
-        await frame();
-        await frame();
+        do {
+          await frame();
+          await frame();
+        } while (blank());
         note();
-        still = box.scrollTop > 0 || seen.size > before ? 0 : still + 1;
       }
       return [...seen].sort((a, b) => a - b);
     });
   }
 
   async close(): Promise<void> {
-    await this.page.close();
+    await this.page.close().catch(() => undefined); // with its browser it ends all the same
     await this.relay.close();
   }
 }

@@ -8,6 +8,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
+import { atEnd, end } from "./tidy.ts";
 
 /** A frame on the wire. */
 export interface Frame {
@@ -47,6 +48,7 @@ export class Relay {
   }
 
   async listen(): Promise<void> {
+    atEnd(this, async () => this.#end());
     this.#http.listen(0, "127.0.0.1");
     await once(this.#http, "listening");
   }
@@ -101,7 +103,11 @@ export class Relay {
     while (!condition()) await new Promise<void>((resolve) => this.#listeners.push(resolve));
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return end(this);
+  }
+
+  #end(): void {
     this.cut();
     this.#http.close();
     for (const s of this.#tcp) s.destroy();

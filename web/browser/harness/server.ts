@@ -1,13 +1,13 @@
 /** The real server as a process: `hapax serve --dev` on free ports of this machine, with data of its own. */
 
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { type ChildProcess, execFile } from "node:child_process";
+import { cp, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { inject } from "vitest";
+import { atEnd, end, remove, start, stop } from "./tidy.ts";
 
 /** A message as `hapax history` prints it. */
 export interface Stored {
@@ -27,8 +27,8 @@ export class Server {
   readonly #tokens: Record<string, string> = {};
   #said = 0;
   #process: ChildProcess | undefined;
-  /** host:port for clients; the same over restarts. */
-  address = "127.0.0.1:0";
+  /** host:port for clients: another one after each start, as the old port may have become somebody else's. */
+  address = "";
   /** host:port for operators. */
   admin = "";
 
@@ -42,18 +42,22 @@ export class Server {
   static async start(...flags: string[]): Promise<Server> {
     const data = await mkdtemp(join(tmpdir(), "hapax-data-"));
     const s = new Server(inject("hapax"), data, flags);
+    atEnd(s, async () => {
+      await s.kill();
+      await remove(data);
+    });
     await s.start();
     return s;
   }
 
-  /** Starts it on the data and the address that it had. */
+  /** Starts it on the data that it had. */
   async start(): Promise<void> {
-    const words = ["serve", "--dev", "--data", this.#data, "--listen", this.address, "--admin-listen", "127.0.0.1:0"];
-    const p = spawn(this.#program, [...words, ...this.#flags], { stdio: ["ignore", "ignore", "pipe"] });
+    const words = ["serve", "--dev", "--data", this.#data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    const p = start(this.#program, [...words, ...this.#flags]);
     this.#process = p;
-    process.once("exit", () => p.kill("SIGKILL"));
     const said: string[] = [];
     await new Promise<void>((resolve, reject) => {
+      p.once("error", reject);
       p.once("exit", (code) => reject(new Error(`hapax ended with ${code}: ${said.join("\n")}`)));
       createInterface(p.stderr!).on("line", (line) => {
         said.push(line);
@@ -107,9 +111,9 @@ export class Server {
     const copy = await mkdtemp(join(tmpdir(), "hapax-copy-"));
     await cp(this.#data, copy, { recursive: true });
     return async () => {
-      await rm(this.#data, { recursive: true });
+      await remove(this.#data);
       await cp(copy, this.#data, { recursive: true });
-      await rm(copy, { recursive: true });
+      await remove(copy);
     };
   }
 
@@ -124,17 +128,14 @@ export class Server {
   }
 
   /** Ends it and removes its data. */
-  async close(): Promise<void> {
-    await this.kill();
-    await rm(this.#data, { recursive: true, force: true });
+  close(): Promise<void> {
+    return end(this);
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     const p = this.#process;
     this.#process = undefined;
-    if (!p || p.exitCode !== null || p.signalCode !== null) return;
-    p.kill(signal);
-    await once(p, "exit");
+    if (p) await stop(p, signal);
   }
 
   async #run(...words: string[]): Promise<string> {

@@ -48,14 +48,14 @@ export class Tabs {
     return page.evaluate((token) => window.tab.open(token), this.token);
   }
 
-  /** Which of the tabs drains the store; waits until one does. */
+  /** Which of the tabs drains the store; waits until one does: a leader that hangs is given 90 s where it was hidden. */
   async leader(of: readonly Page[]): Promise<Page> {
     let found: Page | undefined;
     const look = async () => {
       found = await this.#draining(of);
       return found !== undefined;
     };
-    await expect.poll(look, { timeout: 60_000 }).toBe(true);
+    await expect.poll(look, { timeout: 200_000 }).toBe(true);
     return found!;
   }
 

@@ -1,12 +1,13 @@
 /** The gateway's books as the console shows them, against what was delivered. */
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Chromium } from "../harness/chromium.ts";
 import { Console } from "../harness/console.ts";
 import { Server } from "../harness/server.ts";
+import { remove } from "../harness/tidy.ts";
 
 let folder: string;
 let chromium: Chromium;
@@ -43,7 +44,7 @@ afterAll(async () => {
   await page?.close();
   await chromium?.close();
   await server?.close();
-  await rm(folder, { recursive: true, force: true });
+  await remove(folder);
 });
 
 async function deliver(id: string, amount: string, currency: string): Promise<number> {
@@ -67,13 +68,12 @@ it("shows totals, what wasn't counted twice, the chain of a key, and replays a d
   await page.signIn("keeper");
   await page.panel("Gateway");
   const tiles = page.page.locator(".tile b");
-  await tiles.first().waitFor();
-  expect(await tiles.allTextContents()).toEqual(["1,234.60", "2,469.00", "5.00", "0.00"]);
+  await expect.poll(() => tiles.allTextContents()).toEqual(["1,234.60", "2,469.00", "5.00", "0.00"]);
   await page.page.getByRole("img", { name: "Decisions: accepted 3, repeats 2, refused 1" }).waitFor();
   await page.page.getByRole("button", { name: "a", exact: true }).click();
   const chain = page.page.locator(".chain li b");
-  await chain.first().waitFor();
-  expect(await chain.allTextContents()).toEqual(["repeat, still pending", "repeat, still pending", "accepted"]);
+  const judged = ["repeat, still pending", "repeat, still pending", "accepted"];
+  await expect.poll(() => chain.allTextContents()).toEqual(judged);
   await page.page.getByText("last full proof").waitFor();
   await page.page.getByRole("heading", { name: "Window" }).waitFor();
   const letter = page.page.getByRole("button", { name: "Replay b" });

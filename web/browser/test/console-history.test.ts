@@ -22,7 +22,7 @@ beforeEach(async () => {
   page = await Console.open(chromium, server);
 });
 afterEach(async () => {
-  await page.close();
+  await page?.close();
 });
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1);
@@ -76,7 +76,7 @@ it("a room left and entered again in the middle of a delta shows each row once",
   };
   page.relay.mend();
   await page.online();
-  await page.relay.until(() => page.relay.of("server", "delta").length === 1);
+  await page.relay.until(() => page.relay.of("server", "delta").length >= 1);
   await page.enter("fro");
   await page.enter("to");
   await page.enter("fro");

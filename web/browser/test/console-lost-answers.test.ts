@@ -23,7 +23,7 @@ beforeEach(async () => {
   page = await Console.open(chromium, server);
 });
 afterEach(async () => {
-  await page.close();
+  await page?.close();
 });
 
 const isAnswer = (f: Frame) => f.from === "server" && f.data.type === "ack";
@@ -52,7 +52,7 @@ it("R24: ack and row are lost, the row comes in a delta", async () => {
   await page.settled(1);
   page.relay.pass = (f) => !isAnswer(f) && !isRow(f);
   await page.say("one");
-  await page.relay.until(() => page.relay.of("server", "ack").length === 2);
+  await page.relay.until(() => page.relay.of("server", "ack").length >= 2);
   page.relay.cut();
   await page.connection("Offline");
   page.relay.mend();
@@ -68,7 +68,7 @@ it("R24: ack and row are lost, the row comes in a snapshot", async () => {
   page.relay.pass = (f) => !isAnswer(f) && !isRow(f);
   for (let i = 0; i < 5; i++) await server.say("snapshot", "eve", `between ${i}`);
   await page.say("one");
-  await page.relay.until(() => page.relay.of("server", "ack").length === 2);
+  await page.relay.until(() => page.relay.of("server", "ack").length >= 2);
   page.relay.cut();
   await page.connection("Offline");
   for (let i = 0; i < 18; i++) await server.say("snapshot", "eve", `after ${i}`);
@@ -105,7 +105,7 @@ it("R15: three reconnects with nothing new bring nothing", async () => {
     await page.connection("Offline");
     page.relay.mend();
     await page.online();
-    await page.relay.until(() => page.relay.of("server", "delta").length === i);
+    await page.relay.until(() => page.relay.of("server", "delta").length >= i);
   }
   expect(page.relay.of("server", "delta").map((f) => f.data.messages)).toEqual([[], [], []]);
   expect(await page.seen()).toEqual(before);
@@ -124,7 +124,7 @@ it("R16: frames of unknown types move nothing", async () => {
   await page.connection("Offline");
   page.relay.mend();
   await page.online();
-  await page.relay.until(() => page.relay.of("server", "delta").length === 1);
+  await page.relay.until(() => page.relay.of("server", "delta").length >= 1);
   const last = page.relay.of("browser", "subscribe").at(-1)!.data;
   expect(last.cursor).toMatchObject({ after: 2 });
   expect((await page.settled(2)).map((l) => l.text)).toEqual(["a", "b"]);

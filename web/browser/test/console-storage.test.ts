@@ -20,7 +20,7 @@ afterAll(async () => {
   await server?.close();
 });
 afterEach(async () => {
-  await page.close();
+  await page?.close();
 });
 
 it("IndexedDB blocked: nothing can be written before the reader has been told, and then it works in memory", async () => {

@@ -64,7 +64,7 @@ describe("R23 five tabs whose leader is", () => {
     const rest = pages.filter((p) => p !== leader);
     const next = await tabs.leader(rest);
     const left = () => next.evaluate(async () => (await window.tab.rows()).length);
-    await expect.poll(left, { timeout: 60_000 }).toBe(0);
+    await expect.poll(left).toBe(0);
     const takeOvers = (await tabs.fence(next)) - 1;
     expect(takeOvers).toBe(1);
     expect((await server.history("r", actor)).map((m) => m.clientMessageId)).toEqual(ids);
@@ -74,16 +74,14 @@ describe("R23 five tabs whose leader is", () => {
     expect(Math.max(...sends.values())).toBe(2); // those that were lost did go again
 
     for (const page of rest) {
-      await expect.poll(() => page.evaluate(() => window.tab.view("r")), { timeout: 10_000 }).toEqual(ids);
+      await expect.poll(() => page.evaluate(() => window.tab.view("r"))).toEqual(ids);
       expect(await page.evaluate(() => window.tab.fellBack())).toEqual([]);
     }
     if (way === "frozen") {
       await tabs.chromium.setFrozen(leader, false);
-      await expect.poll(() => leader.evaluate(() => window.tab.view("r")), { timeout: 10_000 }).toEqual(ids);
+      await expect.poll(() => leader.evaluate(() => window.tab.view("r"))).toEqual(ids);
       // It finds out on waking, a moment after it reads the view.
-      await expect
-        .poll(() => leader.evaluate(() => [window.tab.drains(), window.tab.fellBack()]), { timeout: 10_000 })
-        .toEqual([false, []]);
+      await expect.poll(() => leader.evaluate(() => [window.tab.drains(), window.tab.fellBack()])).toEqual([false, []]);
       expect(relay.sends()).toEqual(sends);
     }
   });

@@ -37,7 +37,7 @@ const say = async (page: Page, n: number): Promise<string[]> => {
 
 /** Waits until the outbox is empty, and holds the server's log against what was said: each once, in order. */
 async function allStored(page: Page, ids: readonly string[]): Promise<void> {
-  await expect.poll(() => page.evaluate(async () => (await window.tab.rows()).length), { timeout: 60_000 }).toBe(0);
+  await expect.poll(() => page.evaluate(async () => (await window.tab.rows()).length)).toBe(0);
   expect(await stored(ids)).toEqual(ids);
   const shown = () => page.evaluate(() => window.tab.view("r"));
   await expect.poll(async () => (await shown()).filter((id) => ids.includes(id))).toEqual(ids);

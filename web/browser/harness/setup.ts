@@ -1,0 +1,3 @@
+import { tidyUp } from "./tidy.ts";
+
+tidyUp();
