@@ -55,7 +55,7 @@ var rooms = []room{
 	{name: "prove", paths: []string{"hapax/internal/prove"}, allow: append([]string{"std", "hapax/internal/audit", "hapax/internal/anchor", "hapax/internal/store", "hapax/internal/engine/intake"}, pureRooms...), purpose: "shows a store to the audit, and judges nothing"},
 	{name: "export", paths: []string{"hapax/internal/export"}, allow: append([]string{"std", "hapax/internal/store"}, pureRooms...), purpose: "writes a store's view as files, and judges nothing"},
 	{name: "anchor", paths: []string{"hapax/internal/anchor"}, allow: []string{"std"}, purpose: "a file outside of the store"},
-	{name: "forward", paths: []string{"hapax/internal/forward"}, allow: append([]string{"std", "third", "hapax/protocol", "hapax/client/session", "hapax/client/store", "hapax/internal/engine/intake"}, pureRooms...), purpose: "carries accepted events to destinations, by the client's delay law"},
+	{name: "forward", paths: []string{"hapax/internal/forward"}, allow: append([]string{"std", "third", "hapax/protocol", "hapax/client/session", "hapax/client/store", "hapax/internal/engine/intake", "hapax/internal/engine/trust"}, pureRooms...), purpose: "carries accepted events to destinations, by the client's delay law"},
 }
 
 func TestHouseImports(t *testing.T) {

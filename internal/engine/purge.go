@@ -3,16 +3,17 @@ package engine
 import (
 	"errors"
 
+	"hapax/internal/engine/trust"
 	"hapax/internal/store"
 )
 
 // purges drops what the policy no longer keeps, in small steps beside commits.
 func (e *Engine) purges() {
-	var t trust
-	t.observe(e.o.Clock.Now())
+	var t trust.Watch
+	t.Observe(e.o.Clock.Now())
 	for e.pause(e.o.PurgeEvery) {
 		wall, mono := e.o.Clock.Now()
-		trusted, jumped := t.observe(wall, mono)
+		trusted, jumped := t.Observe(wall, mono)
 		if jumped {
 			e.stats.clockJumps.Add(1)
 			e.o.Log.Warn("the wall clock was moved; nothing is dropped by age for an hour")
