@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hapax/client/ids"
 	"hapax/client/session"
@@ -25,6 +26,7 @@ type Client struct {
 	ctx    context.Context // ends with Close
 	stop   context.CancelFunc
 	done   chan struct{} // closed when the loop has ended
+	shut   chan struct{} // closed when the store is closed, too
 	closed sync.Once
 	ended  error // of closing the store
 
@@ -58,6 +60,7 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, store: o.Store, issuer: ids.NewIssuer(), lease: make(chan struct{}, 1), done: make(chan struct{}),
+		shut: make(chan struct{}),
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	c.box.init()
@@ -130,15 +133,37 @@ func (c *Client) Release(id ID) error { return c.issuer.Release(id) }
 // Device returns the 128 random bits made with the store: another one means another store, in which no position of the first holds.
 func (c *Client) Device() ids.Device { return c.store.Device() }
 
-// Close ends the client within a second, whatever it is doing, and closes the store. What Send accepted stays there.
+// closeWithin bounds Close, whatever the store does.
+const closeWithin = 900 * time.Millisecond
+
+// Close ends the client within a second, whatever it is doing, and closes the store. What Send accepted stays there. ErrClosing: the
+// store has not answered yet; it is closed once it does.
 func (c *Client) Close() error {
 	c.closed.Do(func() {
 		c.stop()
-		<-c.done
-		c.ended = c.store.Close()
+		go c.shutDown()
 	})
+	limit := time.NewTimer(closeWithin)
+	defer limit.Stop()
+	select {
+	case <-c.shut:
+		return c.ended
+	case <-limit.C:
+		return ErrClosing
+	}
+}
+
+// shutDown closes the store when the loop has ended; before, where the loop waits for the store.
+func (c *Client) shutDown() {
+	defer close(c.shut)
+	limit := time.NewTimer(hangUpWithin + 100*time.Millisecond)
+	defer limit.Stop()
+	select {
+	case <-c.done:
+	case <-limit.C:
+	}
+	c.ended = c.store.Close()
 	<-c.done
-	return c.ended
 }
 
 // ticket numbers a request to the loop.

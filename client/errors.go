@@ -45,6 +45,8 @@ var (
 	ErrWrongStore = store.ErrWrongStore
 	// ErrClosed: the client is closed.
 	ErrClosed = errors.New("client: closed")
+	// ErrClosing: Close has waited for a second for a store that doesn't answer. It is closed once it does.
+	ErrClosing = errors.New("client: the store is still at work")
 	// ErrBroken: the store failed. Nothing is sent until Connect has opened it anew.
 	ErrBroken = session.ErrBroken
 )

@@ -16,6 +16,7 @@ var (
 	ErrWrongStore      = errors.New("store: belongs to another actor or server")
 	ErrWrongKey        = errors.New("store: its bodies are encrypted with another key")
 	ErrNotEncrypted    = errors.New("store: it holds bodies that are not encrypted, and a key was given")
+	ErrBusy            = errors.New("store: another process holds its lock")
 	ErrDraining        = errors.New("store: another handle drains it")
 	ErrFenced          = errors.New("store: this handle no longer drains it")
 	ErrNoRow           = errors.New("store: no such row in the outbox")
@@ -151,7 +152,7 @@ type Store interface {
 	// Forget drops a room's cursor together with its messages, never one without the other. Outbox rows stay.
 	Forget(ctx context.Context, room string) error
 
-	// Close frees the drainer's lock and the store. It is safe to call twice.
+	// Close frees the drainer's lock and the store. It is safe to call twice. Methods that wait for another process end with ErrClosed.
 	Close() error
 }
 

@@ -33,6 +33,8 @@ func broken(err error) error {
 		return nil
 	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.NOTADB):
 		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	case errors.Is(err, sqlite3.BUSY):
+		return fmt.Errorf("%w: %w", store.ErrBusy, err)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ncruces/go-sqlite3"
@@ -88,7 +89,17 @@ func (s *Store) locked(ctx context.Context, f func(*db) error) error {
 	if s.closed {
 		return store.ErrClosed
 	}
-	return f(s.db)
+	s.busy.ctx = ctx
+	err := f(s.db)
+	if !errors.Is(err, store.ErrBusy) {
+		return err
+	}
+	select {
+	case <-s.closing:
+		return store.ErrClosed
+	default:
+		return errors.Join(err, ctx.Err())
+	}
 }
 
 // Device implements store.Store.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/ncruces/go-sqlite3"
@@ -19,9 +18,6 @@ import (
 	"hapax/client/ids"
 	"hapax/client/store"
 )
-
-// busyTimeout is how long a transaction waits for that of another process. Transactions take milliseconds.
-const busyTimeout = 10 * time.Second
 
 // Options of a store.
 type Options struct {
@@ -52,6 +48,10 @@ type Store struct {
 	seal    *sealer
 	encrypt bool // Options.Encrypt
 
+	closing chan struct{} // closed by Close, before it waits for mu
+	shut    sync.Once
+	busy    waiting // guarded by mu
+
 	mu     sync.Mutex
 	db     *db
 	lock   locker
@@ -64,12 +64,13 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens the store at a path, made where there is none. Errors: store.ErrCorrupt for a file that isn't a readable store, store.ErrIncompatible
-// for one of a newer version, store.ErrWrongKey, store.ErrNotEncrypted; others mean that the machine failed. None of them changes the file.
+// for one of a newer version, store.ErrWrongKey, store.ErrNotEncrypted, store.ErrBusy
+// where another process has held the file's lock for 10 s; others mean that the machine failed. None of them changes the file.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt}
+	s := newStore(o)
 	path, err := s.connect(path, o)
 	s.path = path
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Store) prepare(o Options) error {
 	if o.last != 0 {
 		last = o.last
 	}
-	if err := d.conn.BusyTimeout(busyTimeout); err != nil {
+	if err := s.waitForLocks(); err != nil {
 		return err
 	}
 	version, err := d.inspect()
@@ -182,7 +183,9 @@ func (s *Store) load(version int) (err error) {
 			return err
 		}
 	}
-	s.seen, err = s.db.int(`PRAGMA data_version`)
+	if s.seen, err = s.db.int(`PRAGMA data_version`); err == nil {
+		s.busy.opened = true
+	}
 	return err
 }
 
@@ -199,8 +202,13 @@ func (s *Store) loadDevice() error {
 	return nil
 }
 
+func newStore(o Options) *Store {
+	return &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt, closing: make(chan struct{})}
+}
+
 // Close implements store.Store.
 func (s *Store) Close() error {
+	s.shut.Do(func() { close(s.closing) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

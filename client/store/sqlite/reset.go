@@ -27,7 +27,7 @@ func Reset(ctx context.Context, path string, o Options) (store.Report, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Report{}, err
 	}
-	s := &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt}
+	s := newStore(o)
 	path, err := s.connect(path, o)
 	if err != nil {
 		return store.Report{}, fmt.Errorf("reset store %s: %w", path, err)
@@ -41,7 +41,7 @@ func Reset(ctx context.Context, path string, o Options) (store.Report, error) {
 
 func (s *Store) reset(o Options) error {
 	d := s.db
-	if err := d.conn.BusyTimeout(busyTimeout); err != nil {
+	if err := s.waitForLocks(); err != nil {
 		return err
 	}
 	version, err := d.inspect()
