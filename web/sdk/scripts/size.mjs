@@ -5,10 +5,10 @@ import { build } from "vite";
 
 /** What an app loads that uses these names and nothing else, and the most that it may be, in bytes. */
 const apps = [
-  ["all that it exports", "*", 32 * 1024],
-  ["open, in IndexedDB", "open, openBrowserStore", 30 * 1024],
-  ["open, in memory", "open, openMemoryStore", 28 * 1024],
-  ["open, with a store of one's own", "open", 20 * 1024],
+  ["all that it exports", "*", 40 * 1024],
+  ["open, in IndexedDB", "open, openBrowserStore", 37 * 1024],
+  ["open, in memory", "open, openMemoryStore", 34 * 1024],
+  ["open, with a store of one's own", "open", 25 * 1024],
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));

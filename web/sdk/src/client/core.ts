@@ -28,7 +28,7 @@ export class Core {
   /** @internal */
   protected readonly hub = new Hub();
   /** @internal */
-  protected readonly waits = new Waits();
+  protected readonly waits: Waits;
   /** @internal */
   protected readonly issuer = new Issuer();
   /** @internal */
@@ -42,6 +42,7 @@ export class Core {
   constructor(opts: FullOptions) {
     this.#token = opts.token;
     this.opts = { ...opts, token: () => (typeof this.#token === "function" ? this.#token() : this.#token) };
+    this.waits = new Waits(opts.store);
     this.driver = new Driver(this.opts, this.hub, this.waits);
   }
 

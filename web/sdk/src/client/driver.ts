@@ -193,8 +193,9 @@ export class Driver {
     const { store } = this.opts;
     const changed = await store.changed().catch(() => false); // a store that fails is told of by what needs it
     if (changed) {
-      this.hub.changed();
+      await this.hub.look(store).catch(() => {}); // as above
       this.waits.free();
+      this.waits.look();
       this.hub.emit({ type: "changed" });
     }
     if (this.m) return changed && this.broken === undefined ? this.#reread() : [];
@@ -222,7 +223,7 @@ export class Driver {
     for (const s of this.pending.values()) s.failed(error);
     for (const [ticket, a] of this.asks) a.done({ kind: "answer", ticket, error });
     hub.close();
-    this.waits.free();
+    this.waits.close();
   }
 }
 

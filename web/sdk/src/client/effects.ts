@@ -200,7 +200,7 @@ export class Effects {
     const d = this.#d;
     if (e.type === "connection") d.state = e;
     d.waits.hear(e);
-    if (e.type === "room" || e.type === "confirmed") d.hub.changed();
+    if (e.type === "room") d.hub.changed(e.room);
     d.relay?.tell(e);
     d.hub.emit(e);
   }

@@ -16,7 +16,7 @@ export async function* follow(
   const aborted = new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
   const over = (): boolean => hub.shut || signal?.aborted === true;
   while (!over()) {
-    const more = hub.changes();
+    const more = hub.changes(room);
     let rows: Message[];
     try {
       rows = await store.feed(room, after, page);

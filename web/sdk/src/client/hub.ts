@@ -1,4 +1,5 @@
 import type { ClientEvent } from "../session/event.ts";
+import type { Store } from "../store/contract.ts";
 
 /** How many events wait for a slow reader of an iterator before they are counted as missed. */
 const depth = 1024;
@@ -10,7 +11,10 @@ export type Stop = () => void;
 export class Hub {
   readonly #listeners = new Set<(e: ClientEvent) => void>();
   readonly #ends = new Set<() => void>();
-  #changed: (() => void)[] = [];
+  /** Who waits for more of a room, of any for "". */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  /** How far each room was when another handle's change was looked at last. */
+  readonly #places = new Map<string, string>();
   shut = false;
 
   /** Calls f with each event from now on. f may do anything, and throw: that is told by a Threw event, and costs no other. */
@@ -76,22 +80,42 @@ export class Hub {
     };
   }
 
-  /** Settles when rooms or outbox may have changed, or the hub ends. Take it before reading the store. */
-  changes(): Promise<void> {
+  /** Settles when the store may hold more of a room (of any, for ""), or the hub ends. Take it before reading the store. */
+  changes(room: string): Promise<void> {
     if (this.shut) return Promise.resolve();
-    return new Promise((resolve) => this.#changed.push(resolve));
+    return new Promise((resolve) => {
+      const all = this.#waiting.get(room);
+      if (all) all.push(resolve);
+      else this.#waiting.set(room, [resolve]);
+    });
   }
 
-  changed(): void {
-    const all = this.#changed;
-    this.#changed = [];
-    for (const f of all) f();
+  /** Says that the store holds more of a room. */
+  changed(room: string): void {
+    for (const name of ["", room]) this.#wake(name);
+  }
+
+  #wake(room: string): void {
+    const all = this.#waiting.get(room);
+    this.#waiting.delete(room);
+    for (const f of all ?? []) f();
+  }
+
+  /** Finds out, by one look however many wait, of which rooms another handle has stored more. */
+  async look(store: Store): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    for (const { room, cursor, replaced } of await store.rooms()) {
+      const place = `${cursor.epoch} ${cursor.after} ${replaced}`;
+      if (this.#places.get(room) === place) continue;
+      this.#places.set(room, place);
+      this.changed(room);
+    }
   }
 
   /** Ends all iterators once they have given what waits. */
   close(): void {
     this.shut = true;
-    this.changed();
+    for (const room of [...this.#waiting.keys()]) this.#wake(room);
     for (const end of [...this.#ends]) end();
     this.#listeners.clear();
   }

@@ -1,12 +1,13 @@
 import { ClientError } from "../errors.ts";
 import { zeroId } from "../ids/id.ts";
+import { rowOf } from "../session/rows.ts";
 import type { Added, Aside, Body, Counts, Key, Row } from "../store/contract.ts";
 import { type Checked, type Content, checkBody, checkId, zero } from "./body.ts";
 import { Core, type Waiting } from "./core.ts";
 import { outboxPage } from "./takeover.ts";
 import { until } from "./until.ts";
 import { waitAck } from "./wait_ack.ts";
-import type { Receipt } from "./waits.ts";
+import type { Receipt, Space } from "./waits.ts";
 
 /** Says why a row was not taken in. */
 function refuseAdded(a: Added): void {
@@ -45,15 +46,22 @@ export class Outbox extends Core {
 
   /** As send, but where the outbox is full it waits until there is room, or the signal ends it with its reason. */
   async sendWait(room: string, id: string, content: Content, { signal }: Waiting = {}): Promise<void> {
-    for (;;) {
-      signal?.throwIfAborted();
-      const space = this.waits.space();
-      try {
-        return await this.send(room, id, content);
-      } catch (e) {
-        if (!(e instanceof ClientError) || e.code !== "full") throw e;
+    let space: Space | undefined;
+    try {
+      for (let turn = false; ; turn = true) {
+        signal?.throwIfAborted();
+        space = this.waits.space(space?.number); // before the attempt, so that none is missed
+        try {
+          await this.send(room, id, content);
+          if (turn) this.waits.free(); // there may be room for more than one
+          return;
+        } catch (e) {
+          if (!(e instanceof ClientError) || e.code !== "full") throw e;
+        }
+        await until(space.free, signal);
       }
-      await until(space, signal);
+    } finally {
+      space?.leave();
     }
   }
 
@@ -149,11 +157,15 @@ export class Outbox extends Core {
   /**
    * Waits until a row of the outbox is confirmed and resolves with what the server made of it.
    *
+   * It doesn't depend on the message still being held: of the 100,000 rows confirmed last the store keeps the receipts.
+   *
    * @throws ClientError `parked`, `uncertain` where the row steps aside or its room is held (`row` says why), `gone` where it is
-   * removed, `no_row` where there is no such row, and none confirmed among the newest of its room in the store, `closed`; the
-   * signal's reason
+   * removed, `no_row` where there is no such row, and no receipt of one, `closed`; the signal's reason
    */
   waitAck(room: string, id: string, { signal }: Waiting = {}): Promise<Receipt> {
-    return waitAck(this.opts.store, this.hub, this.waits, { room, id }, signal);
+    const { m } = this.driver;
+    const w = m && rowOf(m, { room, id });
+    const known = w?.stored.position ? w.row : undefined;
+    return waitAck(this.opts.store, this.hub, this.waits, { room, id }, known, signal);
   }
 }

@@ -209,7 +209,7 @@ export class Relay {
   #happened(event: ClientEvent): void {
     const e = "error" in event ? { ...event, error: heard(event.error) } : event;
     if (e.type === "connection") this.#d.state = e as ConnectionChanged;
-    if (e.type === "room" || e.type === "confirmed") this.#d.hub.changed();
+    if (e.type === "room") this.#d.hub.changed(e.room);
     this.#d.waits.hear(e as ClientEvent);
     this.#d.hub.emit(e as ClientEvent);
   }

@@ -45,7 +45,7 @@ async function confirm(t: Transaction, c: Confirm): Promise<Result> {
   const body = (await t.tables.get("bodies", row.position)) as StoredBody | undefined;
   const message = confirmedMessage(c, t.head.owner, { text: "", data: "" });
   if (body) await ack(t, message, bodyOf(body));
-  t.remove(row);
+  t.confirm(row, c);
   return { ...noResult, applied: true, row };
 }
 
@@ -77,7 +77,7 @@ async function settle(t: Transaction, arrived: readonly Arrived[], now: number):
     const row = await t.byKey({ room: a.room, id: a.clientMessageId });
     if (!row) continue;
     if (row.fingerprint === a.fingerprint) {
-      t.remove(row);
+      t.confirm(row, a);
       confirmed.push(row);
       continue;
     }

@@ -54,7 +54,7 @@ export interface Limits {
 export const defaultLimits: Limits = { queued: 10_000, aside: 1_000, asideAge: 7 * 24 * 3600 * 1000 };
 
 /** The schema version that this SDK reads and writes. */
-export const version = 2;
+export const version = 3;
 
 /** Owner is to whom a store belongs. */
 export interface Owner {
@@ -115,6 +115,18 @@ export interface Message extends Content {
   readonly position: number;
 }
 
+/** Receipt is what the server made of a message of this store's outbox. It doesn't depend on the message's own row. */
+export interface Receipt extends Key {
+  readonly messageId: string;
+  readonly seq: number;
+  readonly epoch: string;
+  /** Server time, ms. */
+  readonly at: number;
+}
+
+/** How many receipts a store keeps, those of the rows confirmed last: ten times a full outbox. */
+export const maxReceipts = 100_000;
+
 /** Lease is the right to the ordinals [start, start + n) of a device. */
 export interface Lease {
   /** 16 bytes, big-endian. */
@@ -164,6 +176,8 @@ export interface Store {
   list(after: number, limit: number): Promise<Row[]>;
   /** A row by its key. */
   find(key: Key): Promise<Row | undefined>;
+  /** The receipt of a row that was confirmed, undefined where none was, or too many after it. */
+  receipt(key: Key): Promise<Receipt | undefined>;
   /** Reads the content of a row. `no_row`, or `unreadable` for a body that can't be read. */
   body(position: number): Promise<Body>;
   /**

@@ -21,6 +21,8 @@ export interface Head {
   /** The last position given to a message or a replaced view. */
   feed: number;
   evicted: number;
+  /** How many receipts were ever noted. From version 3. */
+  receipts?: number | undefined;
   /** How often anything changed. */
   changes: number;
   /** How many rows are in each state; `aside` counts those set aside. */
@@ -46,7 +48,15 @@ export function parseHead(raw: unknown, of = version): Head {
       `version ${h.version} is newer than ${of}, the newest known; reset makes it usable`,
     );
   }
-  const counts = [h.fence, h.position, h.feed, h.evicted, h.changes, ...Object.values(h.rows ?? { none: -1 })];
+  const counts = [
+    h.fence,
+    h.position,
+    h.feed,
+    h.evicted,
+    h.changes,
+    h.receipts ?? 0,
+    ...Object.values(h.rows ?? { none: -1 }),
+  ];
   if (!counts.every(isCount) || Object.keys(h.rows).length !== 5) throw new StoreError("corrupt", "a count is damaged");
   if (h.version >= 2 && !(h.device instanceof Uint8Array && h.device.length === 16)) {
     throw new StoreError("corrupt", "its device is not 16 bytes");

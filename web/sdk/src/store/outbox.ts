@@ -1,7 +1,7 @@
 /** Outbox: what any handle may do with rows, and the marks. */
 
 import { checkEntries, checkOwner } from "./check.ts";
-import type { Aside, Counts, Lease, Owner } from "./contract.ts";
+import type { Aside, Counts, Lease, Owner, Receipt } from "./contract.ts";
 import { StoreError } from "./errors.ts";
 import { Handle } from "./handle.ts";
 import { actorOf } from "./owner.ts";
@@ -73,6 +73,13 @@ export class Outbox extends Handle {
 
   find(key: Key): Promise<Row | undefined> {
     return this.read((t) => t.byKey(key));
+  }
+
+  receipt({ room, id }: Key): Promise<Receipt | undefined> {
+    return this.read(async (t) => {
+      const r = (await t.tables.get("receipts", [room, id])) as Receipt | undefined;
+      return r && { room, id, messageId: r.messageId, seq: r.seq, epoch: r.epoch, at: r.at };
+    });
   }
 
   async body(position: number): Promise<Body> {

@@ -55,6 +55,7 @@ export class TableStore extends Outbox implements Store {
     return this.drained(fence, async (t) => {
       const results: Result[] = [];
       for (const [i, c] of changes.entries()) results.push(await apply(t, c, bodies[i]!));
+      await t.forgetReceipts();
       return results;
     });
   }

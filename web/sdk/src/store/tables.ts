@@ -3,7 +3,7 @@
 /** A key, ordered as in IndexedDB: numbers, then strings by UTF-16 code units, then arrays by their members. */
 export type TableKey = number | string | readonly (number | string | readonly never[])[];
 
-export type TableName = "meta" | "outbox" | "bodies" | "messages" | "cursors" | "aside" | "marks";
+export type TableName = "meta" | "outbox" | "bodies" | "messages" | "cursors" | "aside" | "marks" | "receipts";
 
 /** The shape of a table: where a value has its key, and its indexes. A value that lacks a member isn't in its index. */
 export interface Shape {
@@ -35,6 +35,7 @@ export const steps: readonly { readonly to: number; readonly tables: Readonly<Pa
     },
   },
   { to: 2, tables: { marks: { key: "device" } } },
+  { to: 3, tables: { receipts: { key: ["room", "id"], indexes: { n: { path: "n", unique: true } } } } },
 ];
 
 /** Every table of the newest version. */

@@ -1,6 +1,7 @@
 /** Transaction: the outbox's rows, and the head, within one transaction of a medium. */
 
 import { isCount, isId, states } from "./check.ts";
+import { maxReceipts, type Receipt } from "./contract.ts";
 import { StoreError } from "./errors.ts";
 import { type Head, parseHead } from "./head.ts";
 import type { Key, Row, State } from "./row.ts";
@@ -122,6 +123,22 @@ export class Transaction {
     this.#count(before.state, -1);
     this.#count(row.state, 1);
     this.put("outbox", { ...row, fingerprint: this.#sealed.get(before) ?? row.fingerprint });
+  }
+
+  /** Removes a row that the server has, and notes where. */
+  confirm(row: Row, { messageId, seq, epoch, at }: Omit<Receipt, keyof Key>): void {
+    const n = (this.head.receipts ?? 0) + 1;
+    this.head.receipts = n;
+    this.put("receipts", { room: row.room, id: row.id, n, messageId, seq, epoch, at });
+    this.remove(row);
+  }
+
+  /** Forgets the receipts that are too many by now. */
+  async forgetReceipts(): Promise<void> {
+    const upper = (this.head.receipts ?? 0) - maxReceipts;
+    if (upper <= 0) return;
+    for (const r of (await this.tables.all("receipts", { index: "n", upper, limit: 1000 })) as Receipt[])
+      this.delete("receipts", [r.room, r.id]);
   }
 
   remove(row: Row): void {

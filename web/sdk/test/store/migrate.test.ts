@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { connect } from "../../src/store/connect.ts";
-import type { Store } from "../../src/store/contract.ts";
+import { type Store, version } from "../../src/store/contract.ts";
 import { openDatabase, resetDatabase } from "../../src/store/indexeddb.ts";
 import { build } from "../../src/store/schema.ts";
 import { type Dump, dump, encode, open, tamper } from "../help/dump.ts";
@@ -9,7 +9,8 @@ import { Origin } from "../help/tab.ts";
 import { readOld, writeOld } from "./old.ts";
 import { add, entry, list, refused, seqs } from "./suite/suite.ts";
 
-if (process.env.HAPAX_WRITE_V1) await writeOld();
+const writes = Number(process.env.HAPAX_WRITE_OLD ?? 0);
+if (writes > 0) await writeOld(writes);
 
 /** What a store holds, as an app sees it. */
 async function told(st: Store) {
@@ -27,7 +28,7 @@ async function aside(st: Store): Promise<string> {
   return all;
 }
 
-/** A store of version 3, with what this SDK doesn't know. */
+/** A store of the version after this one, with what this SDK doesn't know. */
 async function newer(): Promise<Dump> {
   const o = await Origin.of(await readOld("plain.json"));
   const st = await openDatabase(o.tab());
@@ -35,7 +36,7 @@ async function newer(): Promise<Dump> {
   await st.close();
   await tamper(o.factory, o.name, (t) => {
     const head = t.objectStore("meta").get("head");
-    head.onsuccess = () => t.objectStore("meta").put({ ...head.result, version: 3, shiny: true });
+    head.onsuccess = () => t.objectStore("meta").put({ ...head.result, version: version + 1, shiny: true });
     t.objectStore("outbox").put({ position: 20, room: "r", id: "strange", newState: "thinking" });
     t.objectStore("bodies").put({ position: 20, text: "of the future", data: "" });
     t.objectStore("bodies").delete(3);
@@ -43,17 +44,17 @@ async function newer(): Promise<Dump> {
   return dump(o.factory, o.name);
 }
 
-describe("C11 a store of version 1", () => {
+describe.each([1, 2])("C11 a store of version %i", (from) => {
   it.each([
     ["plain.json", undefined],
     ["plain.json", "a key of 32 bytes for tests only"],
     ["sealed.json", "a key of 32 bytes for tests only"],
-  ] as const)("%s is brought to version 2 whole, with key %s", async (name, text) => {
-    const old = await readOld(name);
+  ] as const)("%s is brought to this version whole, with key %s", async (name, text) => {
+    const old = await readOld(name, from);
     const o = await Origin.of(old);
     const key = text === undefined ? undefined : await sealKey(text);
     const st = await openDatabase(o.tab({ key, encrypt: name === "plain.json" }));
-    expect(st.report).toEqual({ created: false, from: 1, to: 2, setAside: 0 });
+    expect(st.report).toEqual({ created: false, from, to: version, setAside: 0 });
     const got = await told(st);
     expect(got.owner).toEqual({ actor: "anna", server: "server-1" });
     expect(got.outbox.map(([r]) => [r.position, r.id])).toEqual(rowsOf(old).map((r) => [r.position, r.id]));
@@ -67,13 +68,13 @@ describe("C11 a store of version 1", () => {
     expect((await add(st, entry("r", 9)))[0]!.position).toBe(9);
     await st.close();
     const again = await openDatabase(o.tab({ key }));
-    expect(again.report).toEqual({ created: false, from: 2, to: 2, setAside: 0 });
+    expect(again.report).toEqual({ created: false, from: version, to: version, setAside: 0 });
     expect(again.device).toEqual(st.device);
     await again.close();
   });
 
   it("keeps rows that can't be read, with their bytes", async () => {
-    const o = await Origin.of(await readOld("damaged.json"));
+    const o = await Origin.of(await readOld("damaged.json", from));
     let st = await openDatabase(o.tab());
     expect(st.report.setAside).toBe(3);
     expect((await list(st)).map((r) => r.position)).toEqual([1, 3, 4, 6]);
@@ -95,12 +96,12 @@ describe("C11 a store of version 1", () => {
     await st.close();
   });
 
-  it("is what the first step makes to this day", async () => {
+  it("is what the steps up to it make to this day", async () => {
     const o = new Origin();
     const { env } = o.tab();
-    (await connect(env, "frozen", undefined, (d, t) => build(d, t, env.IDBKeyRange!, 1)))!.close();
+    (await connect(env, "frozen", undefined, (d, t) => build(d, t, env.IDBKeyRange!, from)))!.close();
     const shapes = (d: Dump) => Object.entries(d.tables).map(([name, { key, indexes }]) => [name, key, indexes]);
-    expect(shapes(await dump(o.factory, "frozen"))).toEqual(shapes(await readOld("plain.json")));
+    expect(shapes(await dump(o.factory, "frozen"))).toEqual(shapes(await readOld("plain.json", from)));
   });
 });
 
@@ -118,7 +119,7 @@ describe("a store of a newer version", () => {
     const st = await openDatabase(o.tab());
     await tamper(o.factory, o.name, (t) => {
       const head = t.objectStore("meta").get("head");
-      head.onsuccess = () => t.objectStore("meta").put({ ...head.result, version: 3 });
+      head.onsuccess = () => t.objectStore("meta").put({ ...head.result, version: version + 1 });
     });
     await refused(st.add(0, [entry("r", 1)]), "incompatible");
     await st.close();
@@ -127,7 +128,7 @@ describe("a store of a newer version", () => {
   it("becomes usable by reset: marks and rows are carried over, the unreadable set aside", async () => {
     const d = await newer();
     const o = await Origin.of(d);
-    expect(await resetDatabase(o.tab())).toEqual({ created: false, from: 3, to: 2, setAside: 2 });
+    expect(await resetDatabase(o.tab())).toEqual({ created: false, from: version + 1, to: version, setAside: 2 });
     const st = await openDatabase(o.tab());
     expect((await list(st)).map((r) => r.position)).toEqual([1, 2, 4, 5, 6, 7]);
     expect(await st.counts()).toMatchObject({ queued: 5, sending: 1, parked: 0, uncertain: 1, setAside: 2 });

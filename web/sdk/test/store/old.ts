@@ -1,6 +1,6 @@
 /**
- * Stores of version 1, kept as files: what a migration must read is what was really written. They were made once by
- * `HAPAX_WRITE_V1=1 npx vitest run test/store/migrate.test.ts`, with the schema of version 1.
+ * Stores of earlier versions, kept as files: what a migration must read is what was really written. Those of a version were
+ * made once by `HAPAX_WRITE_OLD=1 npx vitest run test/store/migrate.test.ts` (its number), with the code of that version.
  *
  * - plain.json: rows in every state, messages, cursors
  * - sealed.json: the same, bodies sealed with the key of help/key.ts
@@ -20,22 +20,23 @@ import { sealKey } from "../help/key.ts";
 import { nodeEnv } from "../help/node.ts";
 import { add, apply, confirm, cursor, entry, foreign, sending, step } from "./suite/suite.ts";
 
-const file = (name: string) => new URL(`./testdata/v1/${name}`, import.meta.url);
+const file = (version: number, name: string) => new URL(`./testdata/v${version}/${name}`, import.meta.url);
 
-export const readOld = async (name: string): Promise<Dump> => decode(await readFile(file(name), "utf8"));
+export const readOld = async (name: string, version = 1): Promise<Dump> =>
+  decode(await readFile(file(version, name), "utf8"));
 
-/** Makes the files anew. */
-export async function writeOld(): Promise<void> {
+/** Makes the files of a version anew. */
+export async function writeOld(version: number): Promise<void> {
   for (const name of ["plain.json", "sealed.json", "damaged.json"]) {
     const env = nodeEnv();
-    const db = await connect(env, name, undefined, (d, t) => build(d, t, env.IDBKeyRange!, 1));
+    const db = await connect(env, name, undefined, (d, t) => build(d, t, env.IDBKeyRange!, version));
     const medium = new Database(db!, env, () => {});
     const sealer = new Sealer(name === "sealed.json" ? await sealKey() : undefined);
     const keyCheck = await sealer.keyCheck();
     await medium.run("readwrite", async (t) =>
       t.put("meta", { ...((await t.get("meta", "head")) as object), keyCheck }),
     );
-    const report = { created: true, from: 1, to: 1, setAside: 0 };
+    const report = { created: true, from: version, to: version, setAside: 0 };
     const lock = new MemoryMedium().lock();
     const st = new TableStore({
       medium,
@@ -50,7 +51,7 @@ export async function writeOld(): Promise<void> {
     await fill(st);
     await st.close();
     if (name === "damaged.json") await tamper(env.indexedDB!, name, damage);
-    await writeFile(file(name), encode(await dump(env.indexedDB!, name)));
+    await writeFile(file(version, name), encode(await dump(env.indexedDB!, name)));
   }
 }
 

@@ -4,8 +4,10 @@ import {
   apply,
   type Case,
   confirm,
+  cursor,
   entry,
   equal,
+  foreign,
   list,
   refused,
   type Suite,
@@ -64,6 +66,26 @@ async function addingAgain(s: Suite) {
   const due = await st.add(0, [{ ...e, dueNow: true }]);
   equal("due now", due[0], { outcome: "same", row: { ...row, interval: 0, revision: row.revision + 1 } });
   equal("body", await st.body(row.position), { text: e.text, data: "" });
+}
+
+async function receiptsOutliveMessages(s: Suite) {
+  const st = await s.open();
+  const [a, b] = await add(st, entry("r", 1), entry("r", 2), entry("r", 3));
+  await st.bind({ actor: "anna", server: "s" });
+  const fence = await st.drain();
+  equal("none yet", await st.receipt(a!), undefined);
+  await apply(st, fence, confirm(a!, 7));
+  const own = { ...foreign("r", 1, 1)[0]!, actor: "anna", clientMessageId: b!.id, fingerprint: b!.fingerprint };
+  await apply(st, fence, { kind: "snapshot", room: "r", cursor: cursor(1), messages: [own], now: 1 });
+  await st.forget("r");
+  const { room, epoch, messageId, at } = confirm(a!, 7);
+  for (const h of [st, await s.afterCrash()]) {
+    equal("by an ack", await h.receipt(a!), { room, id: a!.id, messageId, seq: 7, epoch, at });
+    const want = { room: "r", id: b!.id, messageId: own.messageId, seq: 1, epoch: own.epoch, at: own.at };
+    equal("by its own row", await h.receipt(b!), want);
+    equal("of a row still there", await h.receipt(entry("r", 3)), undefined);
+    equal("in another room", await h.receipt({ room: "s", id: a!.id }), undefined);
+  }
 }
 
 async function fullOutbox(s: Suite) {
@@ -156,6 +178,7 @@ export const outbox: readonly Case[] = [
   ["C04 id zero is refused", zeroRefused],
   ["adding the same again", addingAgain],
   ["a full outbox", fullOutbox],
+  ["a receipt outlives its message", receiptsOutliveMessages],
   ["pages and positions", pagesAndPositions],
   ["export", exported],
   ["cancel, retry, discard", outsideChanges],
