@@ -24,6 +24,9 @@ type Head struct {
 // ErrForm wraps what is wrong with a file that isn't an anchor.
 var ErrForm = errors.New("anchor: not a line of TIME NUMBER HASH")
 
+// ErrEmpty says that a file holds no head. It comes wrapped in ErrForm too.
+var ErrEmpty = fmt.Errorf("%w: no head", ErrForm)
+
 const timeForm = "2006-01-02T15:04:05Z"
 
 var (
@@ -106,7 +109,7 @@ func Read(path string) ([]Head, error) {
 		}
 	}
 	if len(heads) == 0 {
-		return nil, fmt.Errorf("%w: %s holds no head", ErrForm, path)
+		return nil, fmt.Errorf("%w in %s", ErrEmpty, path)
 	}
 	return heads, nil
 }

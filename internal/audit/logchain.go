@@ -14,12 +14,16 @@ type chain struct {
 	anchors  []Anchored
 	other    []Anchored   // those of a number whose record has another hash
 	losses   []lossRecord // what was accepted; the first maxLosses
+	lastLoss int64        // the number of the last record of one; while none was read, what is known of those before the start, -1 for nothing
 	expected int64        // the number that comes next
 }
 
 // start begins behind a record.
 func (c *chain) start(number int64, hash [32]byte) {
 	c.last, c.hash, c.expected = number, hash, number+1
+	if number > 0 {
+		c.lastLoss = -1
+	}
 }
 
 // take looks at the next record where it lies. It returns false for one that isn't the next one: others of the log can still be judged.
@@ -47,7 +51,10 @@ func (c *chain) take(raw []byte) (number int64, ok bool) {
 	}
 	c.last, c.hash, c.expected = rec.number, sha256.Sum256(raw), rec.number+1
 	c.matchAnchors()
-	if rec.kind == kindLoss && len(c.losses) < maxLosses {
+	if rec.kind != kindLoss {
+		return rec.number, true
+	}
+	if c.lastLoss = rec.number; len(c.losses) < maxLosses {
 		if rec.readRest(&r); r.fault == "" {
 			rec.loss.at = rec.at
 			c.losses = append(c.losses, rec.loss)
@@ -89,6 +96,9 @@ func (c *chain) end(h *StatedHead) {
 		c.issues.record(h.Number+1, "it lies behind the head, %d", h.Number)
 	case c.hash != h.Hash:
 		c.issues.record(c.last, "its bytes aren't those that the head holds the hash of")
+	}
+	if c.lastLoss >= 0 && c.lastLoss != h.Accepted {
+		c.issues.record(h.Number, "the head names %d as the last loss that was accepted, the log %d", h.Accepted, c.lastLoss)
 	}
 	for _, a := range c.other {
 		if !c.accepted(&a) {

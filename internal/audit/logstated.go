@@ -30,6 +30,8 @@ type StatedHead struct {
 	Hash   [32]byte
 	Ruled  bool // there is a policy
 	Policy StatedPolicy
+	// Accepted is the number of the last record by which a loss was accepted; 0: none.
+	Accepted int64
 }
 
 // StatedPolicy is the policy that all is judged by.

@@ -15,6 +15,7 @@ type logWriter struct {
 	records [][]byte
 	hash    [32]byte
 	at      int64 // Unix seconds
+	loss    int64 // the last record of one
 }
 
 const logStart = 1_000_000
@@ -40,6 +41,9 @@ func (w *logWriter) source(s source) int64 {
 // add writes a record and returns its number.
 func (w *logWriter) add(kind string, fields ...any) int64 {
 	number := int64(len(w.records) + 1)
+	if kind == kindLoss {
+		w.loss = number
+	}
 	var out []byte
 	for _, f := range append([]any{kind, number, w.hash, w.at * 1000}, fields...) {
 		var text []byte
@@ -135,7 +139,7 @@ func (w *logWriter) Records(after int64) iter.Seq2[[]byte, error] {
 }
 
 func (w *logWriter) Head() StatedHead {
-	return StatedHead{Number: int64(len(w.records)), Hash: w.hash, Ruled: true, Policy: StatedPolicy{BlockWindowS: 100, LRUMinHits: 2}}
+	return StatedHead{Number: int64(len(w.records)), Hash: w.hash, Ruled: true, Accepted: w.loss, Policy: StatedPolicy{BlockWindowS: 100, LRUMinHits: 2}}
 }
 
 func (w *logWriter) Record(number int64) ([]byte, error)                   { return w.records[number-1], nil }

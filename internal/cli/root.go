@@ -101,6 +101,7 @@ func newRoot() *cobra.Command {
 		newWhy(),
 		newAdvise(),
 		newAudit(),
+		newAcceptLoss(),
 		newExport(),
 		newReport(),
 	)

@@ -125,6 +125,9 @@ const MaxReason = 1024
 // Proven notes the result of a full proof. It is no record: a proof speaks of the log, and isn't part of it.
 type Proven struct{ Proof Proof }
 
+// NoteLoss notes that the log went back, until AcceptLoss. It is no record: what the log says of it is that a person accepted it.
+type NoteLoss struct{ Loss Loss }
+
 func (*Event) command()      {}
 func (*Register) command()   {}
 func (*Unregister) command() {}
@@ -139,6 +142,7 @@ func (*Replay) command()     {}
 func (*Discard) command()    {}
 func (*AcceptLoss) command() {}
 func (*Proven) command()     {}
+func (*NoteLoss) command()   {}
 
 // Kind says what became of a command.
 type Kind uint8

@@ -48,6 +48,9 @@ type Head struct {
 	Policy settle.Policy
 	Ruled  bool  // the policy has been set
 	Proof  Proof // the last full proof
+	Lost   Loss  // what the log lost, until a person accepts it
+	// Accepted is the number of the last LossRecord; 0: none.
+	Accepted int64
 }
 
 // Proof is the result of a proof of the log up to a number.

@@ -33,6 +33,9 @@ func Take(r Rows, now int64, c Command) (Outcome, error) {
 		r.Head().Proof = c.Proof
 		r.Head().Proof.Issues = slices.Clone(c.Proof.Issues[:min(len(c.Proof.Issues), MaxIssues)])
 		return Outcome{Kind: Done}, nil
+	case *NoteLoss:
+		r.Head().Lost = r.Head().Lost.Merge(c.Loss)
+		return Outcome{Kind: Done}, nil
 	}
 	return Outcome{}, fmt.Errorf("gateway: a command of an unknown type %T", c)
 }
@@ -138,5 +141,7 @@ func acceptLoss(r Rows, now int64, c *AcceptLoss) Outcome {
 		return Outcome{Kind: Invalid}
 	}
 	rec := &LossRecord{From: c.From, Hash: c.Hash, To: c.To, By: c.By, Reason: c.Reason}
-	return Outcome{Kind: Done, Number: write(r, now, rec)}
+	number := write(r, now, rec)
+	r.Head().Lost, r.Head().Accepted = Loss{}, number
+	return Outcome{Kind: Done, Number: number}
 }

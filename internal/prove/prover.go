@@ -177,7 +177,7 @@ func (p *Prover) note(ctx context.Context) {
 		head = v.Head()
 		return nil
 	})
-	if err == nil && head.Number > p.anchored {
+	if err == nil && head.Number > p.anchored && head.Lost.From == 0 { // what was lost stays the anchor's last word until it is accepted
 		if err = anchor.Append(p.o.Anchor, anchor.Head{At: time.Now(), Number: head.Number, Hash: head.Hash}); err == nil {
 			p.anchored = head.Number
 		}

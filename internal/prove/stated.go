@@ -15,7 +15,7 @@ type stated struct{ v store.BooksView }
 
 func (s stated) Head() audit.StatedHead {
 	h := s.v.Head()
-	return audit.StatedHead{Number: h.Number, Hash: h.Hash, Ruled: h.Ruled, Policy: audit.StatedPolicy{
+	return audit.StatedHead{Number: h.Number, Hash: h.Hash, Ruled: h.Ruled, Accepted: h.Accepted, Policy: audit.StatedPolicy{
 		BlockWindowS: h.Policy.BlockWindowS, ScopeStrict: h.Policy.ScopeStrict, LRUMinHits: h.Policy.LRUMinHits,
 	}}
 }

@@ -16,3 +16,14 @@ func (s *server) checkpoint() (admin.Checkpoint, bool) {
 	}
 	return c.Checkpoint, true
 }
+
+// acceptLoss is the gateway's, where there is one.
+func (s *server) acceptLoss() admin.AcceptLoss {
+	if s.gateway == nil {
+		return nil
+	}
+	return func(ctx context.Context, by, reason string) (string, error) {
+		lost, err := s.gateway.acceptLoss(ctx, by, reason)
+		return lost.Told(), err
+	}
+}

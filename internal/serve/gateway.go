@@ -13,9 +13,11 @@ import (
 	"hapax/internal/config"
 	"hapax/internal/engine/intake"
 	"hapax/internal/forward"
+	"hapax/internal/gateway"
 	"hapax/internal/prove"
 	"hapax/internal/store"
 	"hapax/internal/wire"
+	"hapax/internal/wire/admin"
 	"hapax/internal/wire/gatewayapi"
 	"hapax/internal/wire/ingest"
 	"hapax/protocol"
@@ -30,6 +32,8 @@ type gatewayHouse struct {
 	ingest  *ingest.Server
 	forward *forward.Service
 	prover  *prove.Prover
+	health  *admin.Health
+	lost    atomic.Pointer[gateway.Loss] // what the log lost and nobody has accepted
 
 	standing atomic.Pointer[plan] // what is in force
 	serving  atomic.Bool          // a source is configured, or the log holds something
@@ -80,13 +84,16 @@ func (s *server) openGateway(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	g := &gatewayHouse{config: s.config.Gateway, log: s.log, clock: s.wall, forwarding: newParts(), proving: newParts()}
+	g := &gatewayHouse{config: s.config.Gateway, log: s.log, health: &s.health, clock: s.wall, forwarding: newParts(), proving: newParts()}
 	options := intake.DefaultOptions()
 	options.Log, options.Now = s.log, func() time.Time { return time.UnixMilli(s.wall()) }
 	if g.intake, err = intake.New(books, options); err != nil {
 		return err
 	}
 	s.gateway = g
+	if err := g.hold(ctx); err != nil {
+		return err
+	}
 	if err := g.settle(ctx, p); err != nil {
 		return err
 	}
@@ -116,7 +123,7 @@ func (g *gatewayHouse) build(s *server, p *plan) (err error) {
 		},
 	})
 	g.ingest, err = ingest.New(ingest.Options{
-		Books: g.intake, Metrics: s.metrics, Log: s.log, Blocked: func() bool { _, blocked := g.prover.Blocked(); return blocked },
+		Books: g.intake, Metrics: s.metrics, Log: s.log, Blocked: g.closed,
 		Now: func() time.Time { return time.UnixMilli(s.wall()) }, Wait: t.Send, RetryAfter: time.Second, Requests: l.Requests,
 		ReadTime: t.Body, Rate: l.UnsignedRate, Burst: l.UnsignedBurst, MaxBody: l.Body,
 	})

@@ -25,6 +25,7 @@ var (
 	gatewayAwayDesc   = describe("hapax_gateway_turned_away_total", "Calls refused because as much was waiting as may be, or the server was going down.")
 	gatewayRecordDesc = describe("hapax_gateway_records", "Records of the gateway's log.")
 	gatewayOutboxDesc = describe("hapax_gateway_outbox", "Outbox rows by state: waiting or dead.", "state")
+	gatewayLostDesc   = describe("hapax_gateway_lost_records", "Records that were known outside of the log, that it holds no more, and whose loss nobody has accepted.")
 	gatewayProofDesc  = describe("hapax_gateway_proof_ok", "1 where the last full proof of the log succeeded, 0 where it failed or there was none.")
 	gatewayProvenDesc = describe("hapax_gateway_proof_timestamp_seconds", "When the last full proof of the log was made; 0: never.")
 )
@@ -33,7 +34,7 @@ var (
 func (f *gatewayFigures) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		gatewayCommitDesc, gatewayGroupDesc, gatewayQueueDesc, gatewayBytesDesc, gatewayErrorsDesc, gatewayAwayDesc, gatewayRecordDesc, gatewayOutboxDesc,
-		gatewayProofDesc, gatewayProvenDesc,
+		gatewayLostDesc, gatewayProofDesc, gatewayProvenDesc,
 	} {
 		ch <- d
 	}
@@ -71,6 +72,7 @@ func (f *gatewayFigures) Collect(ch chan<- prometheus.Metric) {
 		gauge(gatewayRecordDesc, float64(h.Number))
 		gauge(gatewayOutboxDesc, float64(waiting), "waiting")
 		gauge(gatewayOutboxDesc, float64(dead), "dead")
+		gauge(gatewayLostDesc, float64(h.Lost.From-h.Lost.To))
 		gauge(gatewayProofDesc, ok)
 		gauge(gatewayProvenDesc, float64(h.Proof.At)/1000)
 		return nil

@@ -97,7 +97,7 @@ func (s *server) listenSocket() error {
 		return fmt.Errorf("%w: %w", ErrConfig, err) // a path too long for a socket, most likely
 	}
 	s.listeners = append(s.listeners, l)
-	s.socket = s.newServer(admin.SocketHandler(checkpoint))
+	s.socket = s.newServer(admin.SocketHandler(admin.Tasks{Checkpoint: checkpoint, AcceptLoss: s.acceptLoss()}))
 	s.socket.ReadTimeout, s.socket.WriteTimeout = 0, 0
 	s.serve(s.socket, l)
 	return nil

@@ -52,7 +52,7 @@ func has(b byte, bit int) bool { return b&(1<<bit) != 0 }
 func appendHead(b []byte, h *gateway.Head) []byte {
 	b = binary.AppendUvarint(b, uint64(h.Number))
 	b = append(b, h.Hash[:]...)
-	b = append(b, flags(h.Ruled, h.Policy.ScopeStrict, h.Proof.OK))
+	b = append(b, flags(h.Ruled, h.Policy.ScopeStrict, h.Proof.OK, h.Lost.From > 0, h.Accepted > 0))
 	b = binary.AppendVarint(b, h.Policy.BlockWindowS)
 	b = binary.AppendVarint(b, h.Policy.LRUMinHits)
 	b = binary.AppendUvarint(b, uint64(h.Proof.Number))
@@ -62,6 +62,15 @@ func appendHead(b []byte, h *gateway.Head) []byte {
 	b = binary.AppendUvarint(b, uint64(len(h.Proof.Issues)))
 	for _, issue := range h.Proof.Issues {
 		b = appendText(b, issue)
+	}
+	if h.Lost.From > 0 {
+		b = binary.AppendUvarint(b, uint64(h.Lost.From))
+		b = append(b, h.Lost.Hash[:]...)
+		b = binary.AppendUvarint(b, uint64(h.Lost.To))
+		b = appendText(b, h.Lost.By)
+	}
+	if h.Accepted > 0 {
+		b = binary.AppendUvarint(b, uint64(h.Accepted))
 	}
 	return b
 }
@@ -80,6 +89,12 @@ func readHead(value []byte) (h gateway.Head, err error) {
 	h.Proof.Events = r.varint()
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
 		h.Proof.Issues = append(h.Proof.Issues, r.text())
+	}
+	if has(f, 3) {
+		h.Lost = gateway.Loss{From: int64(r.uvarint()), Hash: r.hash(), To: int64(r.uvarint()), By: r.text()}
+	}
+	if has(f, 4) {
+		h.Accepted = int64(r.uvarint())
 	}
 	if !r.end() {
 		return h, fmt.Errorf("%w: the row of the log's head can't be read", store.ErrDamage)

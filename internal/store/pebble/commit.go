@@ -143,7 +143,7 @@ func (s *Store) apply(batch *lsm.Batch) error {
 	sums := s.w.sums
 	s.sums.Store(&sums)
 	s.publish()
-	s.noter.synced(sums.commits)
+	s.noter.synced(noted{sums.commits, s.w.log})
 	return nil
 }
 

@@ -59,6 +59,7 @@ func (s *Store) applyBooks(w *writer) error {
 		s.w.recent.add(key, s.w.sums.commits)
 	}
 	s.w.due = due
+	s.w.log = logEnd{w.e.head.Number, w.e.head.Hash}
 	s.w.heldMarks.take(w)
 	return s.apply(w.batch)
 }

@@ -21,6 +21,7 @@ const (
 	fileIncomplete = "incomplete" // a backup or restore is being written, or was cut off
 	folderDB       = "db"         // Pebble's folder
 	prefixMark     = "mark-"      // tells this folder from a copy; see mark.go
+	suffixNew      = ".new"       // of a file that is to take the place of one
 	prefixNote     = "head-"      // the last head noted after a sync; see note.go
 )
 
@@ -66,10 +67,10 @@ func (f folder) write(name string, content []byte) error {
 
 // replace writes a file beside and renames it over: who reads it sees the old content or the new.
 func (f folder) replace(name string, content []byte) error {
-	if err := f.write(name+".new", content); err != nil {
+	if err := f.write(name+suffixNew, content); err != nil {
 		return err
 	}
-	if err := f.fs.Rename(f.path(name+".new"), f.path(name)); err != nil {
+	if err := f.fs.Rename(f.path(name+suffixNew), f.path(name)); err != nil {
 		return err
 	}
 	return f.sync("")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"hapax/internal/gateway"
 )
 
 // note is the last head known to be on disk, kept outside the database: a database that is found behind it went back.
@@ -16,20 +18,39 @@ type note struct {
 	epoch    string
 	commits  uint64
 	manifest manifestMark
+	log      logEnd
+}
+
+// logEnd is the last record of the gateway's log.
+type logEnd struct {
+	number int64
+	hash   gateway.Hash
+}
+
+// noted is what there is to note after a commit.
+type noted struct {
+	commits uint64
+	log     logEnd
 }
 
 // The note is written in place, by turns into two slots a page apart: a write that a power cut tears costs the older of the two at
 // most. lenSlot bounds a line; offSlot is a page, so that the two never share a sector.
 const (
-	lenSlot = 256
+	lenSlot = 512
 	offSlot = 4096
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// The words of a note. Those of format 1 end before the log.
+const (
+	noteForm = "hapax-head turn=%d epoch=%s commits=%d manifest=%s size=%d"
+	logForm  = " log=%d hash=%x"
+)
+
 // line is a slot: words and a checksum, to be read by people too.
 func (n note) line() []byte {
-	text := fmt.Sprintf("hapax-head turn=%d epoch=%s commits=%d manifest=%s size=%d", n.turn, n.epoch, n.commits, orDash(n.manifest.name), n.manifest.size)
+	text := fmt.Sprintf(noteForm+logForm, n.turn, n.epoch, n.commits, orDash(n.manifest.name), n.manifest.size, n.log.number, n.log.hash[:])
 	line := fmt.Appendf(nil, "%s crc=%08x\n", text, crc32.Checksum([]byte(text), castagnoli))
 	return append(line, bytes.Repeat([]byte{' '}, max(0, lenSlot-len(line)))...)
 }
@@ -55,8 +76,16 @@ func parseNote(slot []byte) (n note, ok bool) {
 	if !found || fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) != string(sum) {
 		return n, false
 	}
-	_, err := fmt.Sscanf(string(text), "hapax-head turn=%d epoch=%s commits=%d manifest=%s size=%d", &n.turn, &n.epoch, &n.commits, &n.manifest.name, &n.manifest.size)
-	return n, err == nil
+	if _, err := fmt.Sscanf(string(text), noteForm, &n.turn, &n.epoch, &n.commits, &n.manifest.name, &n.manifest.size); err != nil {
+		return n, false
+	}
+	if at := bytes.Index(text, []byte(" log=")); at >= 0 {
+		var hash []byte
+		if _, err := fmt.Sscanf(string(text[at:]), logForm, &n.log.number, &hash); err != nil || copy(n.log.hash[:], hash) != len(n.log.hash) {
+			return n, false
+		}
+	}
+	return n, true
 }
 
 // readNote returns the newer of the two slots that can be read.
@@ -82,7 +111,7 @@ type noter struct {
 	last  note
 	every time.Duration
 	guard *guard
-	wake  chan uint64 // holds the newest number of commits not yet noted
+	wake  chan noted // holds the newest head not yet noted
 	stop  chan struct{}
 	done  chan struct{}
 }
@@ -92,27 +121,27 @@ func (f folder) startNoter(name string, n note, every time.Duration, g *guard) (
 	if err != nil {
 		return nil, err
 	}
-	r := &noter{file: file, last: n, every: every, guard: g, wake: make(chan uint64, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	r := &noter{file: file, last: n, every: every, guard: g, wake: make(chan noted, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go r.run()
 	return r, nil
 }
 
 // synced tells the noter of commits on disk. It is called by one goroutine at a time, and never waits for the disk unless every commit is
 // to be noted.
-func (r *noter) synced(commits uint64) {
+func (r *noter) synced(h noted) {
 	select {
 	case <-r.wake:
 	default:
 	}
-	r.wake <- commits
+	r.wake <- h
 }
 
 func (r *noter) run() {
 	defer close(r.done)
 	for {
 		select {
-		case commits := <-r.wake:
-			r.write(commits)
+		case h := <-r.wake:
+			r.write(h)
 		case <-r.stop:
 			r.writeLast()
 			return
@@ -128,9 +157,9 @@ func (r *noter) run() {
 	}
 }
 
-func (r *noter) write(commits uint64) {
+func (r *noter) write(h noted) {
 	r.last.turn++
-	r.last.commits = commits
+	r.last.commits, r.last.log = h.commits, h.log
 	if m := r.guard.synced(); m.name != "" {
 		r.last.manifest = m
 	}
@@ -144,11 +173,11 @@ func (r *noter) write(commits uint64) {
 // writeLast notes what isn't noted yet: commits, or a manifest that a compaction made longer after the last of them.
 func (r *noter) writeLast() {
 	select {
-	case commits := <-r.wake:
-		r.write(commits)
+	case h := <-r.wake:
+		r.write(h)
 	default:
 		if m := r.guard.synced(); m.name != "" && m != r.last.manifest {
-			r.write(r.last.commits)
+			r.write(noted{r.last.commits, r.last.log})
 		}
 	}
 }

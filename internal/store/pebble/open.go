@@ -126,15 +126,26 @@ func (s *Store) load(found bool) (c counts, err error) {
 	if s.begun, err = s.folder.moved(s.self, c, &s.opts); err != nil {
 		return c, err
 	}
+	if s.lost, err = s.folder.lostLog(s.self, s.db); err != nil {
+		return c, err
+	}
+	if s.begun == "" && s.lost.From > 0 {
+		s.begun = "the gateway's log went back" // and the rooms with it, as both lie in one database
+	}
 	if s.begun != "" {
 		s.self.Epochs = append(s.self.Epochs, rand.Text())
 	}
 	return c, nil
 }
 
-// begin records this opening: mark and note first, then the row that names them, synced.
+// begin records this opening: mark and note first, then the row that names them, synced, and with it what the log lost: the note that told
+// so goes when the opening is whole.
 func (s *Store) begin(c counts) error {
-	first := note{epoch: s.self.epoch(), commits: c.commits}
+	h, err := loadHead(s.db)
+	if err != nil {
+		return err
+	}
+	first := note{epoch: s.self.epoch(), commits: c.commits, log: logEnd{h.Number, h.Hash}}
 	if err := s.folder.newLife(s.self, first, &s.opts); err != nil {
 		return err
 	}
@@ -142,7 +153,14 @@ func (s *Store) begin(c counts) error {
 	if err != nil {
 		return err
 	}
-	if err := s.db.Set(selfKey, row, lsm.Sync); err != nil {
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	_ = batch.Set(selfKey, row, nil) // a batch that isn't indexed can't fail
+	if s.lost.From > 0 {
+		h.Lost = h.Lost.Merge(s.lost)
+		_ = batch.Set(headKey, appendHead(nil, &h), nil)
+	}
+	if err := batch.Commit(lsm.Sync); err != nil {
 		return err
 	}
 	if err := s.guard.failure(); err != nil {

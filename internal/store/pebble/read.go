@@ -3,6 +3,9 @@ package pebble
 import (
 	"context"
 
+	lsm "github.com/cockroachdb/pebble/v2"
+
+	"hapax/internal/gateway"
 	"hapax/internal/store"
 )
 
@@ -21,7 +24,7 @@ func ReadBooks(ctx context.Context, dir string, o Options, f func(store.BooksVie
 			return err
 		}
 		defer db.Close()
-		head, err := loadHead(db)
+		head, err := from.readLostHead(db)
 		if err != nil {
 			return err
 		}
@@ -30,4 +33,22 @@ func ReadBooks(ctx context.Context, dir string, o Options, f func(store.BooksVie
 		}
 		return f(&booksView{r: db, head: head})
 	})
+}
+
+// readLostHead reads the head of the log, and holds the log against the notes as an opening would.
+func (f folder) readLostHead(db *lsm.DB) (h gateway.Head, err error) {
+	value, ok, err := get(db, selfKey)
+	if err != nil || !ok {
+		return h, err
+	}
+	s, err := readSelf(value)
+	if err != nil {
+		return h, err
+	}
+	if h, err = loadHead(db); err != nil {
+		return h, err
+	}
+	lost, err := f.lostLog(s, db)
+	h.Lost = h.Lost.Merge(lost)
+	return h, err
 }

@@ -26,6 +26,7 @@ type writing struct {
 
 	due       dueMarks
 	heldMarks heldMarks
+	log       logEnd
 }
 
 func (w *writing) init(s *Store, c counts) {
@@ -35,6 +36,7 @@ func (w *writing) init(s *Store, c counts) {
 	w.recent = newRecent(c.commits)
 	w.heldMarks = newHeldMarks()
 	w.life = append([]byte(s.self.Life), '-')
+	w.log = s.noter.last.log
 }
 
 // room returns a room's row from the cache or the disk; a fresh one, with a number of its own, where nobody ever wrote to it.

@@ -10,6 +10,7 @@ import (
 
 	lsm "github.com/cockroachdb/pebble/v2"
 
+	"hapax/internal/gateway"
 	"hapax/internal/store"
 )
 
@@ -23,7 +24,8 @@ type Store struct {
 	noter    *noter
 	self     *self
 	identity store.Identity
-	begun    string // why this opening began a new epoch; "" where it didn't
+	lost     gateway.Loss // what the log lost by the notes that this opening found
+	begun    string       // why this opening began a new epoch; "" where it didn't
 
 	writer chan struct{} // holds a token while somebody writes: commits, purge steps, Close
 	w      writing       // belongs to the holder of the token

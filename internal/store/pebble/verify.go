@@ -39,6 +39,7 @@ type Report struct {
 	Deliveries   int64 `json:"deliveries"`   // in the outbox
 	BrokenChain  int64 `json:"brokenChain"`  // records that are missing, or don't hold the hash of the one before
 	WrongIndexes int64 `json:"wrongIndexes"` // rows that should be found by another one and aren't, or the other way round
+	LostRecords  int64 `json:"lostRecords"`  // records of the log that were known outside of it, are gone or others, and whose loss nobody has accepted
 	WrongSums    int64 `json:"wrongSums"`    // sums of the gateway that aren't those of its rows
 
 	Faults []string `json:"faults,omitempty"` // the first of them in words
@@ -47,7 +48,7 @@ type Report struct {
 // OK says that nothing is wrong.
 func (r *Report) OK() bool {
 	return r.Holes+r.DoubleKeys+r.MissingResults+r.MissingRows+r.WrongResults+r.WrongHeads+r.WrongCounts+r.Unreadable+r.LostCommits+
-		r.BrokenChain+r.WrongIndexes+r.WrongSums == 0
+		r.BrokenChain+r.LostRecords+r.WrongIndexes+r.WrongSums == 0
 }
 
 func (r *Report) fault(count *int64, n int64, text string, args ...any) {
@@ -93,6 +94,7 @@ type verifier struct {
 	folder folder
 	r      lsm.Reader
 	rep    *Report
+	self   *self
 	life   string
 	format int // of what is stored; rows that a later format added are asked of no earlier one
 	epochs []string
@@ -134,7 +136,7 @@ func (v *verifier) readSelf() error {
 	if err != nil {
 		return err
 	}
-	v.format, v.life, v.epochs, v.rep.Server, v.rep.Epoch = s.Format, s.Life, s.Epochs, s.Server, s.epoch()
+	v.self, v.format, v.life, v.epochs, v.rep.Server, v.rep.Epoch = s, s.Format, s.Life, s.Epochs, s.Server, s.epoch()
 	return nil
 }
 

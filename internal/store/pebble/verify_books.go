@@ -42,7 +42,7 @@ func (b *booksVerifier) readLog() (err error) {
 	if b.head, err = loadHead(b.r); err != nil {
 		return b.unreadable(err)
 	}
-	next, before := int64(1), gateway.Hash{}
+	next, before, accepted := int64(1), gateway.Hash{}, int64(0)
 	err = b.each(tableLog, func(key, record []byte) error {
 		b.rep.Records++
 		n := lastNumber(key)
@@ -59,10 +59,28 @@ func (b *booksVerifier) readLog() (err error) {
 			b.rep.fault(&b.rep.BrokenChain, 1, "record %d or the one before was changed: it doesn't hold that one's hash", n)
 		}
 		next, before = n+1, gateway.HashOf(record)
+		if _, ok := entry.Record.(*gateway.LossRecord); ok {
+			accepted = n
+		}
 		return b.checkEvent(n, entry.Record)
 	})
 	if last := next - 1; err == nil && (last != b.head.Number || before != b.head.Hash) {
 		b.rep.fault(&b.rep.BrokenChain, 1, "the log ends at record %d, its head is %d with another hash or number", last, b.head.Number)
+	}
+	if accepted != b.head.Accepted {
+		b.rep.fault(&b.rep.BrokenChain, 1, "the head names record %d as the last accepted loss, the log %d", b.head.Accepted, accepted)
+	}
+	if err != nil {
+		return err
+	}
+	return b.checkLoss()
+}
+
+// checkLoss tells of a log that went back, whether a start has found it already or is still to.
+func (b *booksVerifier) checkLoss() error {
+	lost, err := b.folder.lostLog(b.self, b.r)
+	if lost = b.head.Lost.Merge(lost); lost.From > 0 {
+		b.rep.fault(&b.rep.LostRecords, lost.From-lost.To, "%s", lost.Told())
 	}
 	return err
 }

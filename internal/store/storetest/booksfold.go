@@ -12,12 +12,13 @@ import (
 
 // folded is what the records alone say, put together in the plainest way: not by the rule, which wrote them.
 type folded struct {
-	policy  settle.Policy
-	sources map[[2]string]*gateway.Source
-	keys    map[gateway.Name]*gateway.Key
-	books   map[gateway.BookName]*gateway.Book
-	outbox  map[int64]gateway.DeliveryState
-	events  map[int64]*gateway.EventRecord
+	accepted int64
+	policy   settle.Policy
+	sources  map[[2]string]*gateway.Source
+	keys     map[gateway.Name]*gateway.Key
+	books    map[gateway.BookName]*gateway.Book
+	outbox   map[int64]gateway.DeliveryState
+	events   map[int64]*gateway.EventRecord
 }
 
 // FoldsTo holds a view's rows against a fold over its records, and the chain of their hashes against its head.
@@ -36,8 +37,8 @@ func FoldsTo(t Failer, v store.BooksView) {
 		hash = gateway.HashOf(record)
 		f.add(&entry)
 	}
-	if h := v.Head(); h.Hash != hash || h.Policy != f.policy {
-		t.Fatal("the head is", h, "the records say", hash, f.policy)
+	if h := v.Head(); h.Hash != hash || h.Policy != f.policy || h.Accepted != f.accepted {
+		t.Fatal("the head is", h, "the records say", hash, f.policy, f.accepted)
 	}
 	f.compare(t, v)
 }
@@ -68,6 +69,8 @@ func (f *folded) add(e *gateway.Entry) {
 		f.event(e.Number, r)
 	case *gateway.DeliveryRecord:
 		f.delivery(r)
+	case *gateway.LossRecord:
+		f.accepted = e.Number
 	}
 }
 

@@ -17,31 +17,44 @@ const maxAnswer = 4 << 10
 // AskCheckpoint asks the server that holds a data folder to write a checkpoint into dir, and waits until it is whole. It
 // fails where no server answers on the folder's socket, or the server refuses: the text says why.
 func AskCheckpoint(ctx context.Context, data, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("admin socket: %w", err)
+	}
+	_, err = ask(ctx, data, "/checkpoint?dir="+url.QueryEscape(dir))
+	return err
+}
+
+// AskAcceptLoss asks the server that holds a data folder to enter into the log that somebody accepts what it lost, and returns what that was, in
+// words. It fails as AskCheckpoint does, also where nothing is lost.
+func AskAcceptLoss(ctx context.Context, data, by, reason string) (string, error) {
+	return ask(ctx, data, "/accept-loss?"+url.Values{"by": {by}, "reason": {reason}}.Encode())
+}
+
+// ask asks for something over the folder's socket.
+func ask(ctx context.Context, data, what string) (string, error) {
 	path, err := socketPath(data)
 	if err != nil {
-		return err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("admin socket: %w", err)
+		return "", err
 	}
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://admin/checkpoint?dir="+url.QueryEscape(dir), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://admin"+what, nil)
 	if err != nil {
-		return fmt.Errorf("admin socket: %w", err)
+		return "", fmt.Errorf("admin socket: %w", err)
 	}
 	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
-		return fmt.Errorf("admin socket: the folder is in use, and who uses it doesn't answer: %w", err)
+		return "", fmt.Errorf("admin socket: the folder is in use, and who uses it doesn't answer: %w", err)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("admin socket: %w", err)
+		return "", fmt.Errorf("admin socket: %w", err)
 	}
-	if answer.StatusCode != http.StatusCreated {
-		return fmt.Errorf("the server: %s", strings.TrimSpace(string(text)))
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		return "", fmt.Errorf("the server: %s", strings.TrimSpace(string(text)))
 	}
-	return nil
+	return string(text), nil
 }

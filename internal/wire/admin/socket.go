@@ -64,9 +64,21 @@ func socketPath(data string) (string, error) {
 	return "", fmt.Errorf("admin socket: the path %s is longer than a socket's may be (%d bytes)", path, maxSocketPath)
 }
 
-// SocketHandler serves POST /checkpoint?dir=: 201 once the copy is there, 400 for a wrong folder, 500 with the reason.
-func SocketHandler(checkpoint Checkpoint) http.Handler {
+// AcceptLoss enters into the gateway's log that somebody accepts what it lost, and says that in words.
+type AcceptLoss func(ctx context.Context, by, reason string) (string, error)
+
+// Tasks are what can be asked for over the socket. A nil one can't.
+type Tasks struct {
+	Checkpoint Checkpoint
+	AcceptLoss AcceptLoss
+}
+
+// SocketHandler serves POST /checkpoint?dir=: 201 once the copy is there, 400 for a wrong folder, 500 with the reason; and POST
+// /accept-loss?by=&reason=: 200 with what was accepted, 409 with why nothing was.
+func SocketHandler(t Tasks) http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("POST /accept-loss", t.serveAcceptLoss)
+	checkpoint := t.Checkpoint
 	mux.HandleFunc("POST /checkpoint", func(w http.ResponseWriter, r *http.Request) {
 		dir := r.URL.Query().Get("dir")
 		if !filepath.IsAbs(dir) {
@@ -82,4 +94,20 @@ func SocketHandler(checkpoint Checkpoint) http.Handler {
 		w.WriteHeader(http.StatusCreated)
 	})
 	return mux
+}
+
+func (t Tasks) serveAcceptLoss(w http.ResponseWriter, r *http.Request) {
+	if t.AcceptLoss == nil {
+		http.Error(w, "this server has no gateway", http.StatusConflict)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), checkpointWait)
+	defer cancel()
+	text, err := t.AcceptLoss(ctx, r.URL.Query().Get("by"), r.URL.Query().Get("reason"))
+	if err != nil {
+		http.Error(w, strings.TrimSpace(err.Error()), http.StatusConflict)
+		return
+	}
+	// Whoever has gone reads nothing; what was accepted is in the log.
+	_, _ = w.Write([]byte(text))
 }

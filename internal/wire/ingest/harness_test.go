@@ -109,7 +109,14 @@ func openWith(t *testing.T, options ingest.Options, wrap func(intake.Books) inta
 	}
 	options.Books, options.Metrics, options.Now = books, g.metrics, g.clock
 	options.Log = slog.New(slog.NewTextHandler(g.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	options.Blocked = func() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.blocked }
+	options.Blocked = func() (ingest.Code, string) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.blocked {
+			return ingest.Unproved, "the log is being checked"
+		}
+		return "", ""
+	}
 	options.Wait, options.RetryAfter, options.Requests = 5*time.Second, time.Second, 256
 	g.server, err = ingest.New(options)
 	if err != nil {

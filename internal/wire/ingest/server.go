@@ -25,8 +25,8 @@ type Options struct {
 	Books   intake.Books
 	Metrics *telemetry.Metrics
 	Log     *slog.Logger
-	// Blocked says that nothing may be judged now: the last proof failed, or the start isn't finished. nil: never.
-	Blocked func() bool
+	// Blocked says that nothing may be judged now, and why, in words for the sender: Unproved or Unavailable, or "" where all may. nil: never.
+	Blocked func() (Code, string)
 	Now     func() time.Time // default: time.Now
 
 	Wait       time.Duration // who waits longer for a commit, by up to a quarter, is told unavailable; the commit goes on
@@ -165,8 +165,11 @@ func (s *Server) enterable() *Problem {
 		p.RetryAfterMs = s.RetryAfter.Milliseconds()/2 + mathrand.Int64N(spread)
 		return p
 	}
-	if s.Blocked != nil && s.Blocked() {
-		return s.later(Unproved, "the log's last proof isn't good; nothing was stored")
+	if s.Blocked == nil {
+		return nil
+	}
+	if code, why := s.Blocked(); code != "" {
+		return s.later(code, why+"; nothing was stored")
 	}
 	return nil
 }
