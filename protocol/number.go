@@ -19,7 +19,7 @@ func (p *scanner) canonNumber(dst []byte) []byte {
 	if integer {
 		v, ok := smallInteger(text)
 		if !ok {
-			p.failNumber(text, "is past ±(2^53 − 1)")
+			p.fail("a number is past ±(2^53 − 1)")
 			return dst
 		}
 		if v == 0 {
@@ -30,22 +30,15 @@ func (p *scanner) canonNumber(dst []byte) []byte {
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil || math.IsInf(v, 0):
-		p.failNumber(text, "is out of a double's range")
+		p.fail("a number is out of a double's range")
 		return dst
 	case v == 0:
 		return append(dst, '0')
 	case v == math.Trunc(v) && math.Abs(v) > MaxSeq && math.Abs(v) < 1e21:
-		p.failNumber(text, "is past ±(2^53 − 1)")
+		p.fail("a number is past ±(2^53 − 1)")
 		return dst
 	}
 	return appendNumber(dst, v)
-}
-
-func (p *scanner) failNumber(text, why string) {
-	if len(text) > 32 {
-		text = text[:32] + "…"
-	}
-	p.fail("number %s %s", text, why)
 }
 
 // smallInteger parses digits with an optional sign, up to ±(2^53 − 1).
@@ -90,20 +83,20 @@ func (p *scanner) integer() (v int64, ok bool) {
 	}
 	if plain {
 		if v, ok = smallInteger(text); !ok {
-			p.failNumber(text, "is past ±(2^53 − 1)")
+			p.fail("a number is past ±(2^53 − 1)")
 		}
 		return v, ok
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) {
-		p.failNumber(text, "is out of a double's range")
+		p.fail("a number is out of a double's range")
 		return 0, false
 	}
 	if f != math.Trunc(f) {
 		return 0, false
 	}
 	if math.Abs(f) > MaxSeq {
-		p.failNumber(text, "is past ±(2^53 − 1)")
+		p.fail("a number is past ±(2^53 − 1)")
 		return 0, false
 	}
 	return int64(f), true

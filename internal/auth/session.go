@@ -121,6 +121,11 @@ func (s *Session) CanReadTenant(tenant string) bool { return s.mayTenant(tenant,
 // CanWriteTenant says whether the actor may change a tenant's registry and decide about its dead letters.
 func (s *Session) CanWriteTenant(tenant string) bool { return s.mayTenant(tenant, Write) }
 
+// WritesTenants says whether the actor may change anything of any tenant.
+func (s *Session) WritesTenants() bool {
+	return slices.ContainsFunc(s.tenants, func(g TenantGrant) bool { return strings.Contains(string(g.Rights), string(Write)) })
+}
+
 // ReadsAllTenants says whether the actor may see what tenants share: the report and the proof.
 func (s *Session) ReadsAllTenants() bool {
 	return slices.ContainsFunc(s.tenants, func(g TenantGrant) bool { return g.Tenant == "*" && strings.Contains(string(g.Rights), string(Read)) })

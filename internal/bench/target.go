@@ -31,6 +31,7 @@ func startTarget(dir string) (*Target, error) {
 	c.Data, c.Listen, c.Admin.Listen = filepath.Join(dir, "server"), "127.0.0.1:0", ""
 	// The generator is no herd, and one machine's worth of load is what is to be measured, not the limits.
 	c.Limits.ConnectionsPerSecond, c.Limits.ConnectionsBurst = 1_000_000, 1_000_000
+	c.Limits.ActorConnections = 1_000_000 // all idle ones are one actor's
 	c.Rate.Sends, c.Rate.Burst = 1e6, 1_000_000
 	c.Drain = config.Drain{Spread: time.Second, Wait: 30 * time.Second, Grace: time.Second}
 	if err := c.Validate(); err != nil {

@@ -35,6 +35,11 @@ func (c *Config) checkPlaces() (f faults) {
 		f.unless(err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") && (u.Path == "" || u.Path == "/"),
 			"origins: %q is not an origin like https://chat.example", o)
 	}
+	for _, p := range c.Proxies.Trusted {
+		_, err := ParseNetwork(p)
+		f.unless(err == nil, "proxies.trusted: %q is neither an address nor a network like 10.0.0.0/8", p)
+	}
+	f.unless(c.Proxies.Header == "X-Forwarded-For" || c.Proxies.Header == "Forwarded", "proxies.header: %q is neither X-Forwarded-For nor Forwarded", c.Proxies.Header)
 	f.unless((c.TLS.Cert == "") == (c.TLS.Key == ""), "tls: cert and key belong together")
 	f.unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level), "log.level: %q is none of debug, info, warn, error", c.Log.Level)
 	f.unless(c.Log.Format == "json" || c.Log.Format == "text", "log.format: %q is neither json nor text", c.Log.Format)
@@ -44,6 +49,15 @@ func (c *Config) checkPlaces() (f faults) {
 func (f *faults) checkAddress(key, address string) {
 	_, _, err := net.SplitHostPort(address)
 	f.unless(err == nil, "%s: %q is not host:port", key, address)
+}
+
+// ParseNetwork reads an address, which is a network of one, or a network in CIDR form.
+func ParseNetwork(s string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(s); err == nil {
+		a = a.Unmap().WithZone("")
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	return netip.ParsePrefix(s)
 }
 
 func (c *Config) checkAuth() (f faults) {
@@ -88,6 +102,10 @@ func (c *Config) checkLimits() (f faults) {
 		min, max int
 	}{
 		{"limits.connections", c.Limits.Connections, 1, 10_000_000},
+		{"limits.address_connections", c.Limits.AddressConnections, 1, 10_000_000},
+		{"limits.actor_connections", c.Limits.ActorConnections, 1, 10_000_000},
+		{"limits.actor_subscriptions", c.Limits.ActorSubscriptions, 1, 10_000_000},
+		{"limits.address_connections_per_second", c.Limits.AddressConnectionsPerSecond, 1, 1_000_000},
 		{"limits.connections_per_second", c.Limits.ConnectionsPerSecond, 1, 1_000_000},
 		{"limits.connections_burst", c.Limits.ConnectionsBurst, 1, 1_000_000},
 		{"limits.subscriptions", c.Limits.Subscriptions, 1, 1_000_000},
@@ -95,13 +113,20 @@ func (c *Config) checkLimits() (f faults) {
 		{"limits.in_flight", c.Limits.InFlight, 1, 100_000},
 		// A delta of 1 MiB, each byte of it escaped as six, must fit, or nobody could catch up.
 		{"limits.outbound", c.Limits.Outbound, 8 << 20, 1 << 30},
+		// A quarter of either must hold what one connection may have waiting, and the largest body.
+		{"limits.outbound_total", int(c.Limits.OutboundTotal), 32 << 20, 1 << 40},
+		{"limits.bodies", int(c.Limits.Bodies), 32 << 20, 1 << 40},
+		{"limits.pages", c.Limits.Pages, 1, 10_000},
 		{"limits.header", c.Limits.Header, 4 << 10, 1 << 20},
 		{"limits.requests", c.Limits.Requests, 1, 1_000_000},
+		{"limits.actor_requests", c.Limits.ActorRequests, 1, 1_000_000},
+		{"rate.pages_burst", c.Rate.PagesBurst, 1, 1_000_000_000},
 		{"rate.burst", c.Rate.Burst, 1, 1_000_000_000},
 	} {
 		f.unless(l.value >= l.min && l.value <= l.max, "%s: %d is not within %d to %d", l.key, l.value, l.min, l.max)
 	}
 	f.unless(c.Rate.Sends > 0, "rate.sends: %g a second would let nobody send", c.Rate.Sends)
+	f.unless(c.Rate.Pages > 0, "rate.pages: %g a second would let nobody read", c.Rate.Pages)
 	f.unless(c.Retention.ResultRows >= 0, "retention.result_rows: %d is below 0", c.Retention.ResultRows)
 	f.unless(c.Retention.JournalRows >= 0, "retention.journal_rows: %d is below 0", c.Retention.JournalRows)
 	return f
@@ -118,6 +143,7 @@ func (c *Config) checkTimes() (f faults) {
 		{"timeouts.write", c.Timeouts.Write, 10 * time.Millisecond, time.Hour},
 		// Clients ping every 25 s and wait 10 s for an answer; less would cut the living.
 		{"timeouts.idle", c.Timeouts.Idle, 40 * time.Second, day},
+		{"timeouts.stranger_idle", c.Timeouts.StrangerIdle, 10 * time.Millisecond, time.Hour},
 		{"timeouts.send", c.Timeouts.Send, 10 * time.Millisecond, time.Hour},
 		{"drain.spread", c.Drain.Spread, 0, time.Hour},
 		{"drain.wait", c.Drain.Wait, 0, time.Hour},

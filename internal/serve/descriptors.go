@@ -5,8 +5,8 @@ import (
 	"hapax/internal/forward"
 )
 
-// ownDescriptors is what a server holds beside store and connections: listeners, log, lock, a checkpoint under way.
-const ownDescriptors = 64
+// ownDescriptors is what a server holds beside store and connections of clients: listeners, log, lock, a checkpoint under way, operators.
+const ownDescriptors = 64 + adminConnections + socketConnections
 
 // outboundDescriptors is what a gateway's forwarder holds besides: a connection for each request under way.
 const outboundDescriptors = forward.DefaultPool

@@ -126,6 +126,7 @@ func (g *gatewayHouse) build(s *server, p *plan) (err error) {
 		Books: g.intake, Metrics: s.metrics, Log: s.log, Blocked: g.closed,
 		Now: func() time.Time { return time.UnixMilli(s.wall()) }, Wait: t.Send, RetryAfter: time.Second, Requests: l.Requests,
 		ReadTime: t.Body, Rate: l.UnsignedRate, Burst: l.UnsignedBurst, MaxBody: l.Body,
+		Clients: s.admission.Proxies, Bodies: s.admission.Bodies,
 	})
 	if err != nil {
 		return err

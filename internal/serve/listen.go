@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"syscall"
 
 	"hapax/internal/config"
 	"hapax/internal/console"
 	"hapax/internal/wire/admin"
+	"hapax/internal/wire/limit"
 )
 
 // listen opens the listeners and serves them.
@@ -34,7 +34,8 @@ func (s *server) listen() (a Addresses, err error) {
 		s.admin = s.newServer(admin.Handler(&s.health, s.metrics, s.config.Admin.Pprof))
 		// A profile is taken for longer than a client's request may last.
 		s.admin.ReadTimeout, s.admin.WriteTimeout = 0, 0
-		s.serve(s.admin, l)
+		limit.Serve(s.admin)
+		s.serve(s.admin, s.operators(adminConnections).Listener(l))
 	}
 	if err := s.listenSocket(); err != nil {
 		return a, err
@@ -47,7 +48,7 @@ func (s *server) listen() (a Addresses, err error) {
 	mux.Handle("GET /v1/ws", s.ws)
 	mux.Handle("/", page)
 	s.clients = s.newServer(mux)
-	s.clients.ConnState = bounded(s.files.requests)
+	limit.Serve(s.clients)
 	s.serve(s.clients, clients)
 	return a, nil
 }
@@ -57,6 +58,7 @@ func (s *server) listenClients() (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	l = s.admission.Gate.Listener(l)
 	if s.config.TLS.Cert == "" {
 		s.listeners = append(s.listeners, l)
 		return l, nil
@@ -99,8 +101,22 @@ func (s *server) listenSocket() error {
 	s.listeners = append(s.listeners, l)
 	s.socket = s.newServer(admin.SocketHandler(admin.Tasks{Checkpoint: checkpoint, AcceptLoss: s.acceptLoss()}))
 	s.socket.ReadTimeout, s.socket.WriteTimeout = 0, 0
-	s.serve(s.socket, l)
+	limit.Serve(s.socket)
+	s.serve(s.socket, s.operators(socketConnections).Listener(l))
 	return nil
+}
+
+// Operators' connections at once: a few scrapers and probes, and people who look. Where more come, those that idle make room, so that nobody
+// who opens many keeps an operator out, or takes the descriptors that the store needs.
+const (
+	adminConnections  = 16
+	socketConnections = 8
+)
+
+// operators bounds a listener for operators, in sum only.
+func (s *server) operators(connections int) *limit.Gate {
+	return limit.NewGate(limit.ConnLimits{Total: connections, PerAddress: connections, PerActor: connections, Idle: s.config.Timeouts.StrangerIdle},
+		s.admission.Proxies, s.admission.Tell)
 }
 
 // newServer bounds what a client that sends or reads slowly can hold.
@@ -118,22 +134,6 @@ func (s *server) serve(h *http.Server, l net.Listener) {
 			s.broken <- err
 		}
 	}()
-}
-
-// bounded closes connections over a number. Those that became WebSockets are bounded by package ws.
-func bounded(most int) func(net.Conn, http.ConnState) {
-	var open atomic.Int64
-	return func(c net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			if open.Add(1) > int64(most) {
-				// The peer is told nothing: whoever opens thousands of connections at once doesn't read.
-				_ = c.Close()
-			}
-		case http.StateClosed, http.StateHijacked:
-			open.Add(-1)
-		}
-	}
 }
 
 // removeSocket takes the socket's file away; the listener does so by itself where its path was absolute.

@@ -50,9 +50,11 @@ func (s *server) open(ctx context.Context) (err error) {
 	limits := protocol.DefaultLimits
 	limits.Subscriptions, limits.SendRooms = l.Subscriptions, l.SendRooms
 	limits.ServerFrame = limits.LargestFrame()
+	s.admission = s.admit()
 	s.ws = ws.New(ws.Options{
 		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Clock: s.host.Clock, Protocol: limits, Features: protocol.Features(),
 		RetentionMs: s.config.Retention.Results.Milliseconds(), Origins: s.config.Origins, Dev: s.config.DevMode(),
+		Admission: s.admission,
 		Limits: ws.Limits{
 			Connections: s.files.sockets, ConnectionsPerSecond: l.ConnectionsPerSecond, ConnectionsBurst: l.ConnectionsBurst,
 			Subscriptions: l.Subscriptions, SendRooms: l.SendRooms, InFlight: l.InFlight, Outbound: l.Outbound,
@@ -64,7 +66,7 @@ func (s *server) open(ctx context.Context) (err error) {
 		return err
 	}
 	started, _ := s.host.Clock.Now()
-	s.door = wire.NewDoor(l.Requests, s.auth, s.metrics, s.log, t.Send)
+	s.door = wire.NewDoor(s.admission, s.auth, s.metrics, s.log, t.Send)
 	wirehttp.Open(wirehttp.Options{
 		Door: s.door, Rooms: s.engine, Protocol: limits, SendWait: t.Send, OpenAPI: api.OpenAPI, DevSession: signIn, Figures: s.readFigures(started),
 	})

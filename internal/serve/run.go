@@ -19,6 +19,7 @@ import (
 	"hapax/internal/telemetry"
 	"hapax/internal/wire"
 	"hapax/internal/wire/admin"
+	"hapax/internal/wire/limit"
 	"hapax/internal/wire/ws"
 )
 
@@ -62,6 +63,8 @@ type server struct {
 	metrics *telemetry.Metrics
 	health  admin.Health
 	files   descriptors
+
+	admission *limit.Admission
 
 	store   store.Store
 	bus     fanout.Bus

@@ -18,6 +18,7 @@ type Metrics struct {
 	cut         *prometheus.CounterVec // reason a connection was ended by the server
 	connections prometheus.Gauge
 	turnedAway  *prometheus.CounterVec // reason: rate, full, draining, origin, subprotocol
+	limited     *prometheus.CounterVec // reason: a limit of package limit
 	requests    *prometheus.HistogramVec
 	bytesOut    prometheus.Counter
 	ingested    *prometheus.CounterVec // tenant and source as configured, outcome
@@ -36,8 +37,9 @@ func NewMetrics() *Metrics {
 		}, []string{"route", "status"}),
 		bytesOut: prometheus.NewCounter(prometheus.CounterOpts{Name: "hapax_ws_written_bytes_total", Help: "Bytes written to WebSocket connections."}),
 	}
+	m.limited = counters("hapax_limited_total", "Connections and requests that were closed or refused by a limit on strangers, addresses or actors, by reason.", "reason")
 	m.ingested = counters("hapax_ingest_events_total", "Events that upstreams delivered, by source and what became of them; requests refused as a whole count as one.", "tenant", "source", "outcome")
-	m.registry.MustRegister(m.ingested, m.refused, m.cut, m.connections, m.turnedAway, m.requests, m.bytesOut,
+	m.registry.MustRegister(m.ingested, m.limited, m.refused, m.cut, m.connections, m.turnedAway, m.requests, m.bytesOut,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -62,6 +64,9 @@ func (m *Metrics) Cut(reason string) { m.cut.WithLabelValues(reason).Inc() }
 
 // TurnedAway counts a connection refused before it opened.
 func (m *Metrics) TurnedAway(reason string) { m.turnedAway.WithLabelValues(reason).Inc() }
+
+// Limited counts what a limit on strangers, addresses or actors closed or refused.
+func (m *Metrics) Limited(reason string) { m.limited.WithLabelValues(reason).Inc() }
 
 // Request observes an HTTP request. route is a pattern, never a path.
 func (m *Metrics) Request(route, status string, took time.Duration) {

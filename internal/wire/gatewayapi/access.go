@@ -2,6 +2,7 @@ package gatewayapi
 
 import (
 	"context"
+	"net/http"
 
 	"hapax/internal/engine/intake"
 	"hapax/internal/settle"
@@ -32,6 +33,18 @@ func mayWrite(ctx context.Context, tenant string) error {
 		return problem(codeForbidden, "this token may read the tenant and change nothing")
 	}
 	return nothing()
+}
+
+// mayWriteAt is what can be said of the right to a request before its body: it is mayWrite where the path names the tenant, and fails where
+// the session writes to no tenant at all.
+func mayWriteAt(ctx context.Context, r *http.Request) error {
+	if tenant := r.PathValue("tenant"); tenant != "" {
+		return mayWrite(ctx, tenant)
+	}
+	if !sessionOf(ctx).WritesTenants() {
+		return problem(codeForbidden, "this token may change nothing")
+	}
+	return nil
 }
 
 // mayOperate fails where the session doesn't read every tenant.

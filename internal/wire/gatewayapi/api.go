@@ -1,6 +1,7 @@
 package gatewayapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,7 +109,10 @@ func unmarshal(body []byte, v any) error {
 	if _, err := protocol.Canonical(nil, body); err != nil {
 		return err
 	}
-	return json.Unmarshal(body, v)
+	if json.Unmarshal(body, v) != nil {
+		return errors.New("the body isn't what the schema asks for") // the decoder's own words quote it
+	}
+	return nil
 }
 
 // adapter lets the framework's operations in by the door.
@@ -142,9 +146,31 @@ func (a *adapter) Handle(op *huma.Operation, h func(huma.Context)) {
 			}
 			r.Header.Set(protocol.HeaderKey, key)
 		}
+		ctx := withSession(r.Context(), session)
+		if op.RequestBody != nil {
+			release, ok := a.body(ctx, w, r, op)
+			defer release()
+			if !ok {
+				return
+			}
+		}
 		w.Header().Set("Cache-Control", "no-store")
-		h(humago.NewContext(op, r.WithContext(withSession(r.Context(), session)), w))
+		a.door.Work(w, session.Actor, func(w http.ResponseWriter) { h(humago.NewContext(op, r.WithContext(ctx), w)) })
 	})
+}
+
+// body reads a request's body, for who may write where it goes: others make the server hold nothing. ok false: the request has been answered.
+func (a *adapter) body(ctx context.Context, w http.ResponseWriter, r *http.Request, op *huma.Operation) (release func(), ok bool) {
+	release = func() {}
+	if err := mayWriteAt(ctx, r); err != nil {
+		p := new(GatewayProblem)
+		errors.As(err, &p) // it is one
+		a.door.Refuse(w, wire.Error(protocol.Code(p.Code), p.Detail, 0))
+		return release, false
+	}
+	body, release, ok := a.door.Body(w, r, op.MaxBodyBytes, sessionOf(ctx).Actor)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return release, ok
 }
 
 // ServeHTTP implements huma.Adapter.
@@ -171,7 +197,7 @@ func withSession(ctx context.Context, s *auth.Session) context.Context {
 func sessionOf(ctx context.Context) *auth.Session { return ctx.Value(sessionKey{}).(*auth.Session) }
 
 // statuses are what every operation may answer besides its own.
-var statuses = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound, http.StatusServiceUnavailable}
+var statuses = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 
 // handle registers an operation whose errors that are no problems mean that the store didn't answer.
 func handle[I, O any](s *server, api huma.API, op huma.Operation, f func(context.Context, *I) (*O, error)) {

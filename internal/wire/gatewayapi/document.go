@@ -19,7 +19,7 @@ import (
 // Document is the OpenAPI document of everything: rooms, which is one written by hand, and what the routes of ingest and
 // management are, generated from their code.
 func Document(rooms []byte) ([]byte, error) {
-	api := register(&adapter{door: wire.NewDoor(1, nil, nil, nil, 0)}, Options{})
+	api := register(&adapter{door: wire.NewDoor(nil, nil, nil, nil, 0)}, Options{})
 	describeIngest(api.OpenAPI())
 	text, err := api.OpenAPI().YAML()
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"hapax/internal/store/memory"
 	"hapax/internal/telemetry"
 	"hapax/internal/wire"
+	"hapax/internal/wire/limit"
 )
 
 // harness is a management API over a store in memory, with a clock of its own.
@@ -54,7 +55,7 @@ func newHarness(t *testing.T, change ...func(*Options)) *harness {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(h.log, nil))
-	door := wire.NewDoor(100, tokens, h.metrics, log, 10*time.Second)
+	door := wire.NewDoor(limit.New(limit.Limits{}, nil, nil), tokens, h.metrics, log, 10*time.Second)
 	o := Options{Books: h.books, Log: log, Scan: 1000, Now: h.now.Load}
 	for _, f := range change {
 		f(&o)

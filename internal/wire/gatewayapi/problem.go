@@ -1,6 +1,7 @@
 package gatewayapi
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -19,6 +20,7 @@ const (
 	codeNotFound    = code(protocol.NotFound)
 	codeTooLarge    = code(protocol.TooLarge)
 	codeUnavailable = code(protocol.Unavailable)
+	codeRateLimited = code(protocol.RateLimited)
 	codeSession     = code(protocol.SessionInvalid)
 	codeHasEvent    = code("has_event")
 	codeNotDead     = code("not_dead")
@@ -35,6 +37,7 @@ var rules = map[code]struct {
 	codeNotFound:    {"Not found", http.StatusNotFound, false},
 	codeTooLarge:    {"The request is over a limit", http.StatusRequestEntityTooLarge, false},
 	codeUnavailable: {"The server can't answer now", http.StatusServiceUnavailable, true},
+	codeRateLimited: {"Too many commands", http.StatusTooManyRequests, true},
 	codeSession:     {"No valid session", http.StatusUnauthorized, false},
 	codeHasEvent:    {"The key has an event", http.StatusConflict, false},
 	codeNotDead:     {"The event is no dead letter", http.StatusConflict, false},
@@ -46,7 +49,7 @@ type GatewayProblem struct {
 	Title        string `json:"title"`
 	Status       int    `json:"status"`
 	Detail       string `json:"detail" doc:"For people."`
-	Code         string `json:"code" enum:"bad_request,forbidden,not_found,too_large,unavailable,draining,session_invalid,has_event,not_dead"`
+	Code         string `json:"code" enum:"bad_request,forbidden,not_found,too_large,unavailable,rate_limited,draining,session_invalid,has_event,not_dead"`
 	Retryable    bool   `json:"retryable" doc:"The same request may succeed later, without the client doing anything about it."`
 	RetryAfterMs int64  `json:"retryAfterMs,omitempty" minimum:"1"`
 }
@@ -77,11 +80,19 @@ func (p *GatewayProblem) GetHeaders() http.Header {
 	return http.Header{"Retry-After": {protocol.RetryAfter(p.RetryAfterMs)}}
 }
 
-// problemOf makes a problem of what the framework finds wrong with a request.
+// problemOf makes a problem of what the framework finds wrong with a request. It names the place and never shows the value there: a body may
+// hold what nobody is to read in a log.
 func problemOf(status int, message string, errs ...error) huma.StatusError {
 	details := make([]string, 0, len(errs))
 	for _, err := range errs {
-		details = append(details, err.Error())
+		detail := err.Error()
+		if d := new(huma.ErrorDetail); errors.As(err, &d) {
+			detail = d.Message
+			if d.Location != "" {
+				detail += " (" + d.Location + ")"
+			}
+		}
+		details = append(details, detail)
 	}
 	if len(details) > 0 {
 		message = strings.Join(details, "; ")

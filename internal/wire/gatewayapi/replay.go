@@ -15,6 +15,9 @@ import (
 // rangeReplays bounds the dead letters of one range replay: they are one commit.
 const rangeReplays = 500
 
+// rangeBytes bounds the body that asks for one: its names, each byte escaped, and two numbers.
+const rangeBytes = 8 << 10
+
 type replayIn struct {
 	ID  string `path:"id" maxLength:"64"`
 	Key string `header:"Idempotency-Key" required:"true" minLength:"1" maxLength:"128" doc:"Names this request: the same one again replays nothing."`
@@ -81,7 +84,7 @@ func (s *server) replays(api huma.API) {
 		return nil, err
 	})
 	handle(s, api, huma.Operation{
-		OperationID: "replayDeadLetters", Method: http.MethodPost, Path: "/v1/deadletters/replay", Errors: []int{http.StatusForbidden},
+		OperationID: "replayDeadLetters", Method: http.MethodPost, Path: "/v1/deadletters/replay", MaxBodyBytes: rangeBytes, Errors: []int{http.StatusForbidden},
 		Summary: "Send the dead letters of a tenant again: all, those of a source, those of a time.",
 	}, s.replayRange)
 }

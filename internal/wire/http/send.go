@@ -1,8 +1,6 @@
 package http
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -24,18 +22,35 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, session *auth.Sess
 	if name == "" {
 		return
 	}
-	cmd, problem := s.readSend(w, r, name)
+	id, problem := protocol.ParseIdempotencyKey(r.Header.Values(protocol.HeaderKey))
+	if problem != nil {
+		problem.Room = name
+		s.refuse(w, problem.Event())
+		return
+	}
+	// Before the body: who may not write here makes the server hold nothing.
+	if !session.CanWrite(name) {
+		e := wire.Error(protocol.Forbidden, "no right to write to this room", 0)
+		e.Room, e.ClientMessageID = name, id
+		s.refuse(w, e)
+		return
+	}
+	body, release, ok := s.Door.Body(w, r, int64(s.Protocol.Frame), session.Actor)
+	defer release()
+	if !ok {
+		return
+	}
+	cmd, problem := protocol.DecodePost(body, name, id, &s.Protocol)
 	if problem != nil {
 		s.refuse(w, problem.Event())
 		return
 	}
-	if !session.CanWrite(name) {
-		e := wire.Error(protocol.Forbidden, "no right to write to this room", 0)
-		e.Room, e.ClientMessageID = name, cmd.ClientMessageID
-		s.refuse(w, e)
-		return
-	}
-	command := wire.Command(session.Actor, &cmd)
+	s.Door.Work(w, session.Actor, func(w http.ResponseWriter) { s.store(w, r, session.Actor, &cmd) })
+}
+
+// store gives a command to the engine and answers its outcome.
+func (s *server) store(w http.ResponseWriter, r *http.Request, actor string, cmd *protocol.Command) {
+	command := wire.Command(actor, cmd)
 	done := make(answer, 1)
 	s.Rooms.Send(command, done)
 	timer := time.NewTimer(s.SendWait)
@@ -50,24 +65,6 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, session *auth.Sess
 		return
 	}
 	s.reply(w, o, command.Key)
-}
-
-// readSend reads key and body. Of several faults the first is told.
-func (s *server) readSend(w http.ResponseWriter, r *http.Request, name string) (protocol.Command, *protocol.Problem) {
-	id, problem := protocol.ParseIdempotencyKey(r.Header.Values(protocol.HeaderKey))
-	if problem != nil {
-		problem.Room = name
-		return protocol.Command{}, problem
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.Protocol.Frame)))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return protocol.Command{}, &protocol.Problem{Code: protocol.TooLarge, Message: "the body is larger than a frame may be", Room: name, ClientMessageID: id}
-	case err != nil:
-		return protocol.Command{}, &protocol.Problem{Code: protocol.BadRequest, Message: "the body did not arrive whole", Room: name, ClientMessageID: id}
-	}
-	return protocol.DecodePost(body, name, id, &s.Protocol)
 }
 
 // reply answers with an ack as the body, 201 for a first send and 200 for a repeat, or with the outcome's problem.

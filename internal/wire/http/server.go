@@ -46,12 +46,25 @@ type handler func(w http.ResponseWriter, r *http.Request, s *auth.Session)
 // Open puts the routes of rooms and console into a door.
 func Open(o Options) {
 	s := &server{Options: o}
-	for route, h := range map[string]handler{routeSend: s.send, routeRead: s.read, routeByKey: s.byKey, routeRooms: s.rooms, routeFigures: s.figures} {
-		o.Door.Handle(route, func(w http.ResponseWriter, r *http.Request) {
+	signedIn := func(h handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			if session := o.Door.Session(w, r); session != nil {
 				h(w, r, session)
 			}
-		})
+		}
+	}
+	o.Door.Handle(routeSend, signedIn(s.send)) // takes its slot once its body is there
+	for route, h := range map[string]handler{routeByKey: s.byKey, routeFigures: s.figures} {
+		o.Door.Handle(route, signedIn(func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+			o.Door.Work(w, session.Actor, func(w http.ResponseWriter) { h(w, r, session) })
+		}))
+	}
+	for route, h := range map[string]handler{routeRead: s.read, routeRooms: s.rooms} {
+		o.Door.Handle(route, signedIn(func(w http.ResponseWriter, r *http.Request, session *auth.Session) {
+			o.Door.Work(w, session.Actor, func(w http.ResponseWriter) {
+				o.Door.Page(w, r, session.Actor, func(w http.ResponseWriter) { h(w, r, session) })
+			})
+		}))
 	}
 	o.Door.Handle(routeOpenAPI, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")

@@ -44,6 +44,7 @@ func (d *delivery) handle() (answer func()) {
 		return d.refusal(p)
 	}
 	d.s.signers.note(client, d.now)
+	limit.ConnOf(d.r).SignedIn("", true) // its place isn't a stranger's any more, and no actor's
 	if p := d.within(body); p != nil {
 		return d.refusal(p)
 	}

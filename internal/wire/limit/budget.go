@@ -97,6 +97,9 @@ func (a *Account) Give(n int64) {
 	a.budget.used.Add(-n)
 }
 
+// Free is how many bytes are left of the whole budget.
+func (a *Account) Free() int64 { return a.budget.Free() }
+
 // Used is how many bytes are taken.
 func (b *Budget) Used() int64 { return b.used.Load() }
 

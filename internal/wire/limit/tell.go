@@ -51,6 +51,6 @@ func (t *Teller) Tell(reason, text string, c Client, more ...any) {
 	}
 	t.mu.Unlock()
 	if due && t.log != nil {
-		t.log.Warn(text, append([]any{"reason", reason, "address", c.String(), "times", n}, more...)...)
+		t.log.Info(text, append([]any{"reason", reason, "address", c.String(), "times", n}, more...)...)
 	}
 }

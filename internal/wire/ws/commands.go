@@ -9,6 +9,7 @@ import (
 	"hapax/internal/idem"
 	"hapax/internal/room"
 	"hapax/internal/wire"
+	"hapax/internal/wire/limit"
 	"hapax/protocol"
 )
 
@@ -21,6 +22,9 @@ func (c *conn) handle(frame []byte) error {
 			return faultUTF8
 		}
 		e := problem.Event()
+		if c.session == nil {
+			return c.noHello(&e)
+		}
 		c.tell(&e)
 		return nil
 	}
@@ -28,7 +32,9 @@ func (c *conn) handle(frame []byte) error {
 		return c.hello(&cmd)
 	}
 	if c.session == nil {
-		return c.refuse(&cmd, protocol.SessionInvalid, "say hello first")
+		e := wire.Error(protocol.SessionInvalid, "say hello first", 0)
+		e.Ref, e.Room, e.ClientMessageID = cmd.Ref, cmd.Room, cmd.ClientMessageID
+		return c.noHello(&e)
 	}
 	if !c.session.ValidAt(time.Now()) {
 		return c.refuse(&cmd, protocol.SessionInvalid, "the token has expired; say hello with a new one")
@@ -121,27 +127,46 @@ func (c *conn) subscribe(cmd *protocol.Command) error {
 	if !c.session.CanRead(cmd.Room) {
 		return c.refuse(cmd, protocol.Forbidden, "no right to read this room")
 	}
-	if !c.rooms[cmd.Room] && c.live >= c.server.Limits.Subscriptions {
+	live := c.rooms[cmd.Room]
+	if !live && c.live >= c.server.Limits.Subscriptions {
 		return c.refuse(cmd, protocol.RateLimited, "as many rooms are subscribed as one connection may read live; unsubscribe from one")
 	}
+	leave, err := c.page(cmd)
+	if leave == nil {
+		return err
+	}
+	defer leave.end()
+	if !live && c.server.Admission.Rooms.Take(limit.ByActor(c.actor)) != "" {
+		return c.refuse(cmd, protocol.RateLimited, "as many rooms are subscribed as this actor may read live, over all its connections; unsubscribe from one")
+	}
 	name := strings.Clone(cmd.Room) // the command's strings share one copy of the whole frame
-	c.flush()
 	page := wire.Page(&c.server.Protocol, cmd, cmd.Limit, c.server.Rooms.Identity().Epoch)
-	err := c.server.Rooms.Subscribe(c.ctx, c, name, cursorOf(cmd.Cursor), page, func(caught engine.Catchup) {
+	err = c.server.Rooms.Subscribe(c.ctx, c, name, cursorOf(cmd.Cursor), page, func(caught engine.Catchup) {
 		e := wire.Caught(name, caught, c.actor)
 		e.Ref = cmd.Ref
+		leave.made()
 		c.tell(&e)
 	})
-	if err != nil {
-		if live, subscribed := c.rooms[name]; subscribed && (!live || !c.fullOfSending()) {
-			c.note(name, false) // its rows have stopped; what it sends is taken as before
-		} else {
-			c.drop(name)
-		}
-		return c.unavailable(cmd, "subscribe", err)
+	if err == nil {
+		c.note(name, true)
+		return nil
 	}
-	c.note(name, true)
-	return nil
+	if !live {
+		c.giveRooms(1)
+	}
+	if live, subscribed := c.rooms[name]; subscribed && (!live || !c.fullOfSending()) {
+		c.note(name, false) // its rows have stopped; what it sends is taken as before
+	} else {
+		c.drop(name)
+	}
+	return c.unavailable(cmd, "subscribe", err)
+}
+
+// giveRooms gives places among the rooms that the actor may read live back.
+func (c *conn) giveRooms(n int) {
+	for range n {
+		c.server.Admission.Rooms.Give(limit.ByActor(c.actor))
+	}
 }
 
 // subscribeToSend lets the connection send to a room. It costs an entry here, and nothing in the engine.
@@ -172,9 +197,12 @@ func (c *conn) note(name string, live bool) {
 	}
 	if c.rooms[name] {
 		c.live--
+		if !live {
+			c.giveRooms(1)
+		}
 	}
 	if live {
-		c.live++
+		c.live++ // its place was taken before
 	}
 	c.rooms[name] = live
 }
@@ -196,6 +224,7 @@ func (c *conn) drop(name string) {
 	if c.rooms[name] {
 		c.server.Rooms.Unsubscribe(c, name)
 		c.live--
+		c.giveRooms(1)
 	}
 	delete(c.rooms, name)
 }
@@ -214,12 +243,17 @@ func (c *conn) history(cmd *protocol.Command) error {
 	if !c.session.CanRead(cmd.Room) {
 		return c.refuse(cmd, protocol.Forbidden, "no right to read this room")
 	}
-	c.flush()
+	leave, err := c.page(cmd)
+	if leave == nil {
+		return err
+	}
+	defer leave.end()
 	epoch := c.server.Rooms.Identity().Epoch
 	rows, more, err := c.server.Rooms.History(c.ctx, cmd.Room, cmd.Before, wire.Page(&c.server.Protocol, cmd, cmd.Limit, epoch))
 	if err != nil {
 		return c.unavailable(cmd, "history", err)
 	}
+	leave.made()
 	c.tell(&protocol.Event{
 		Type: protocol.TypePage, Ref: cmd.Ref, Room: cmd.Room, Epoch: epoch, Messages: wire.Rows(rows, c.actor), More: more,
 	})

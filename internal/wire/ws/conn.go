@@ -2,6 +2,7 @@ package ws
 
 import (
 	"bufio"
+	"container/list"
 	"context"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"hapax/internal/auth"
 	"hapax/internal/engine"
 	"hapax/internal/wire"
+	"hapax/internal/wire/limit"
 	"hapax/protocol"
 )
 
@@ -38,6 +40,10 @@ type conn struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelFunc
 
+	client limit.Client
+	place  *limit.Conn   // in the counts of connections; nil: not counted
+	fresh  *list.Element // in Server.fresh until the first hello, under Server.mu
+
 	// Under outbound.mu.
 	inFlight int
 	drained  bool      // told to come back: commands are answered draining, and it ends with its last send's answer
@@ -52,13 +58,19 @@ type conn struct {
 	expiry  *time.Timer
 }
 
-func newConn(s *Server, nc net.Conn, early []byte) *conn {
-	c := &conn{server: s, helloBy: time.Now().Add(s.Limits.Hello)}
+// What a connection may send and have waiting before its first hello: one frame that holds a token and a name, and a few short answers.
+const (
+	strangerFrame    = auth.MaxToken + 1<<10
+	strangerOutbound = 4 << 10
+)
+
+func newConn(s *Server, nc net.Conn, client limit.Client, place *limit.Conn, early []byte) *conn {
+	c := &conn{server: s, client: client, place: place, helloBy: time.Now().Add(s.Limits.Hello)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.outbound = outbound{conn: nc, limit: s.Limits.Outbound, timeout: s.Limits.Write, done: make(chan struct{}), wrote: c.wroteSome}
+	c.outbound = outbound{conn: nc, limit: strangerOutbound, timeout: s.Limits.Write, done: make(chan struct{}), wrote: c.wroteSome}
 	c.changed.L = &c.outbound.mu
 	c.reader = reader{
-		in: bufio.NewReaderSize(&network{conn: nc, early: early, arm: c.arm}, readBuffer), limit: s.Protocol.Frame,
+		in: bufio.NewReaderSize(&network{conn: nc, early: early, arm: c.arm}, readBuffer), limit: min(strangerFrame, s.Protocol.Frame),
 		state: ws.StateServerSide, control: c.control,
 	}
 	return c
@@ -70,11 +82,13 @@ func (c *conn) run() {
 	err := c.serve()
 	c.finish(err)
 	c.server.Rooms.Leave(c)
+	c.giveRooms(c.live)
 	c.cancel()
 	if c.expiry != nil {
 		c.expiry.Stop()
 	}
 	<-c.done
+	c.outbound.close()
 	c.linger()
 }
 
@@ -113,9 +127,21 @@ func (c *conn) arm() error {
 // await holds the connection back while it has too much under way. It isn't read on until then, so the network holds back
 // the client, and nothing is refused.
 func (c *conn) await() error {
+	return c.awaitUntil(func() bool { return c.inFlight < c.server.Limits.InFlight && len(c.frames) <= c.limit/2 })
+}
+
+// pageAhead is how many bytes may wait for a reader that asks for one more page.
+const pageAhead = 256 << 10
+
+// awaitReader holds the connection back until its client has read most of what it asked for.
+func (c *conn) awaitReader() error {
+	return c.awaitUntil(func() bool { return len(c.frames)+c.leaving <= pageAhead })
+}
+
+func (c *conn) awaitUntil(free func() bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.inFlight >= c.server.Limits.InFlight || len(c.frames) > c.limit/2 {
+	for !free() {
 		if c.ending || c.broken {
 			return errEnding
 		}
@@ -128,7 +154,7 @@ func (c *conn) await() error {
 func (c *conn) wroteSome(bytes int, err error) {
 	c.server.Metrics.Wrote(bytes)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.server.Metrics.Cut("write_timeout")
+		c.server.cuts.Tell("write_timeout", "a connection was ended", c.client)
 	}
 	c.mu.Lock()
 	c.changed.Signal()
@@ -166,7 +192,7 @@ func (c *conn) finish(err error) {
 		c.stop("protocol", false, &e, bad.close, bad.reason)
 	case errors.Is(err, os.ErrDeadlineExceeded) && c.session == nil:
 		e := wire.Error(protocol.SessionInvalid, "no hello came in time", 0)
-		c.stop("hello", false, &e, closeCode(protocol.SessionInvalid), "no hello")
+		_ = c.noHello(&e)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.stop("idle", false, nil, ws.StatusGoingAway, "idle")
 	default:
@@ -187,7 +213,7 @@ func (c *conn) stop(reason string, drop bool, e *protocol.Event, code ws.StatusC
 		return
 	}
 	if reason != "client" && reason != "gone" {
-		c.server.Metrics.Cut(reason)
+		c.server.cuts.Tell(reason, "a connection was ended", c.client)
 	}
 	if e != nil {
 		c.server.Metrics.Refused(e.Code, "ws")
@@ -231,6 +257,12 @@ func (c *conn) tell(e *protocol.Event) {
 func (c *conn) cut() {
 	e := wire.Error(protocol.SlowReader, "the connection reads too slowly; subscribe again by the cursor", 0)
 	c.stop(string(protocol.SlowReader), true, &e, closeCode(protocol.SlowReader), "slow reader")
+}
+
+// noHello ends a connection on which nobody said hello: what a stranger sends besides is answered once.
+func (c *conn) noHello(e *protocol.Event) error {
+	c.stop("hello", false, e, closeCode(protocol.SessionInvalid), "no hello")
+	return errEnding
 }
 
 // turnAway tells the client to come back after retryMs, and ends.

@@ -22,6 +22,7 @@ import (
 	"hapax/internal/room"
 	"hapax/internal/store/memory"
 	"hapax/internal/telemetry"
+	"hapax/internal/wire/limit"
 	"hapax/protocol"
 )
 
@@ -54,6 +55,7 @@ func inBubble(t *testing.T, f func(w *world)) {
 		}
 		w := &world{t: t, server: New(Options{
 			Rooms: rooms, Auth: tokens, Metrics: telemetry.NewMetrics(), Log: slog.New(slog.DiscardHandler), Clock: engine.SystemClock(), Protocol: protocol.DefaultLimits, RetentionMs: 1,
+			Admission: limit.New(limit.Limits{}, nil, nil),
 			Limits: Limits{
 				Connections: 10, ConnectionsPerSecond: 10, ConnectionsBurst: 10, Subscriptions: 10, SendRooms: 10, InFlight: 10, Outbound: 8 << 20,
 				Hello: 10 * time.Second, Idle: testIdle, Write: 10 * time.Second, Spread: 10 * time.Second,
@@ -93,7 +95,7 @@ type peer struct {
 func (w *world) connect() *peer {
 	here, there := net.Pipe()
 	p := &peer{t: w.t, conn: there, in: make(chan map[string]any, 100)}
-	w.server.serve(here, nil, false)
+	w.server.serve(here, limit.Client{}, nil, nil, false)
 	go p.read()
 	return p
 }
@@ -150,6 +152,14 @@ func (p *peer) wantEnd(code int) {
 	}
 	if int(p.code) != code {
 		p.t.Fatalf("closed with %d, want %d", p.code, code)
+	}
+}
+
+// wantGone waits for an end without a last word.
+func (p *peer) wantGone() {
+	p.t.Helper()
+	for o := range p.in {
+		p.t.Fatalf("want the end, got %v", o)
 	}
 }
 
@@ -215,14 +225,183 @@ func TestNoHelloInTime(t *testing.T) {
 	inBubble(t, func(w *world) {
 		began := time.Now()
 		p := w.connect()
-		time.Sleep(9 * time.Second)
-		p.send(`{"type":"ping"}`) // speaking isn't enough
-		p.want(invalid)
 		p.want(invalid)
 		p.wantEnd(4401)
 		if took := time.Since(began); took != 10*time.Second {
 			t.Errorf("ended after %s", took)
 		}
+	})
+}
+
+// Before hello there is one frame, of a token's size, then an end: a stranger makes the server neither read nor keep more.
+func TestBeforeHelloOneFrameIsAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		frame, code string
+		close       int
+	}{
+		"an empty object":    {`{}`, "bad_request", 4401},
+		"no JSON":            {`x`, "bad_request", 4401},
+		"a ping":             {`{"type":"ping"}`, "session_invalid", 4401},
+		"a send":             {`{"type":"send","room":"tea","clientMessageId":"a","text":"x"}`, "session_invalid", 4401},
+		"larger than tokens": {`{"type":"hello","token":"` + strings.Repeat("x", auth.MaxToken+2<<10) + `"}`, "too_large", 1009},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				p := w.connect()
+				for range 20 {
+					p.send(c.frame)
+				}
+				p.want("error")
+				p.wantEnd(c.close)
+			})
+		})
+	}
+}
+
+// What nobody reads gathers up to a few KiB before hello, pongs too.
+func TestBeforeHelloLittleWaits(t *testing.T) {
+	inBubble(t, func(w *world) {
+		here, there := net.Pipe()
+		defer func() { _ = there.Close() }()
+		w.server.serve(here, limit.Client{}, nil, nil, false)
+		synctest.Wait()
+		c := w.server.open()[0]
+		for range 200 {
+			if _, err := there.Write(masked(ws.OpPing, true, strings.Repeat("p", 125))); err != nil {
+				break
+			}
+			synctest.Wait()
+			c.mu.Lock()
+			waits := len(c.frames) + c.leaving
+			c.mu.Unlock()
+			if waits > 2*strangerOutbound {
+				t.Fatal(waits, "bytes wait for a stranger")
+			}
+		}
+		time.Sleep(time.Minute)
+		if n := w.server.Count(); n != 0 {
+			t.Error("who doesn't read is still connected")
+		}
+	})
+}
+
+// All connections of one actor share a quarter of what may wait for readers; who reads isn't hindered by those who don't.
+func TestBytesThatWaitForReadersAreOneBudget(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.server.Admission = limit.New(limit.Limits{OutboundBytes: 1 << 20}, nil, nil)
+		w.server.Limits.Connections = 100
+		reader := w.connect()
+		reader.hello(w.token("ben", time.Hour))
+		reader.want("welcome")
+		budget := w.server.Admission.Outbound
+		for range 20 {
+			here, there := net.Pipe()
+			defer func() { _ = there.Close() }()
+			w.server.serve(here, limit.Client{}, nil, nil, false)
+			if _, err := there.Write(masked(ws.OpText, true, `{"type":"hello","token":"`+w.token("ann", time.Hour)+`"}`)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		for _, c := range w.server.open() {
+			if c.actor == "ann" {
+				for range 60 {
+					c.push(text(strings.Repeat("x", 1000)))
+				}
+			}
+		}
+		if used := budget.Used(); used == 0 || used > 1<<18 {
+			t.Errorf("%d bytes wait for one actor's readers", used)
+		}
+		reader.send(`{"type":"ping"}`)
+		reader.want("pong")
+		time.Sleep(time.Minute)
+		if used := budget.Used(); used != 0 {
+			t.Errorf("%d bytes are charged for connections that ended", used)
+		}
+	})
+}
+
+// A page is made at the actor's rate, and not while the pages before it wait for their reader.
+func TestPagesHaveARate(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.server.Admission = limit.New(limit.Limits{PageRate: 1, PageBurst: 2}, nil, nil)
+		for _, p := range []*peer{w.connect(), w.connect()} {
+			p.hello(w.token("ann", time.Hour))
+			p.want("welcome")
+			p.send(`{"type":"subscribe","room":"tea"}`)
+		}
+		p := w.connect()
+		p.hello(w.token("ann", time.Hour))
+		p.want("welcome")
+		synctest.Wait()
+		for _, frame := range []string{`{"type":"history","room":"tea","before":9,"limit":1,"ref":"r"}`, `{"type":"subscribe","room":"tea","ref":"r"}`} {
+			p.send(frame)
+			if e := p.want("error"); e["code"] != "rate_limited" || e["retryAfterMs"] == nil || e["ref"] != "r" || e["room"] != "tea" {
+				t.Errorf("%s: %v", frame, e)
+			}
+		}
+		ben := w.connect()
+		ben.hello(w.token("ben", time.Hour))
+		ben.want("welcome")
+		ben.send(`{"type":"subscribe","room":"tea"}`)
+		ben.want("snapshot")
+		time.Sleep(time.Second)
+		p.send(`{"type":"history","room":"tea","before":9,"limit":1}`)
+		p.want("page")
+	})
+}
+
+func TestRoomsOfAnActorOverAllItsConnections(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.server.Admission = limit.New(limit.Limits{ActorRooms: 2}, nil, nil)
+		first, second := w.connect(), w.connect()
+		for _, p := range []*peer{first, second} {
+			p.hello(w.token("ann", time.Hour))
+			p.want("welcome")
+		}
+		for _, name := range []string{"tea", "milk", "tea"} {
+			first.send(`{"type":"subscribe","room":"` + name + `"}`)
+			first.want("snapshot")
+		}
+		second.send(`{"type":"subscribe","room":"tea"}`)
+		if e := second.want("error"); e["code"] != "rate_limited" {
+			t.Errorf("%v", e)
+		}
+		first.send(`{"type":"unsubscribe","room":"milk"}`)
+		first.want("unsubscribed")
+		second.send(`{"type":"subscribe","room":"tea"}`)
+		second.want("snapshot")
+		_ = first.conn.Close()
+		_ = second.conn.Close()
+		synctest.Wait()
+		if n, _ := w.server.Admission.Rooms.Taken(); n != 0 {
+			t.Error(n, "rooms are still counted")
+		}
+	})
+}
+
+// At the bound of all connections a newcomer takes the place of who has waited longest without saying hello.
+func TestWhoSaidNoHelloMakesRoom(t *testing.T) {
+	inBubble(t, func(w *world) {
+		known := w.connect()
+		known.hello(w.token("ann", time.Hour))
+		known.want("welcome")
+		oldest, newer := w.connect(), w.connect()
+		synctest.Wait()
+		if !w.server.makeRoom() {
+			t.Fatal("nobody made room")
+		}
+		oldest.wantGone()
+		if !w.server.makeRoom() {
+			t.Fatal("nobody made room")
+		}
+		newer.wantGone()
+		if w.server.makeRoom() {
+			t.Error("who said hello made room")
+		}
+		known.send(`{"type":"ping"}`)
+		known.want("pong")
 	})
 }
 
@@ -271,7 +450,7 @@ func TestADrainDoesntWaitForADeadClient(t *testing.T) {
 	inBubble(t, func(w *world) {
 		here, there := net.Pipe()
 		defer func() { _ = there.Close() }()
-		w.server.serve(here, nil, false) // nobody reads the other end
+		w.server.serve(here, limit.Client{}, nil, nil, false) // nobody reads the other end
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		began := time.Now()

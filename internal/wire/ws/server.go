@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"container/list"
 	"context"
 	"log/slog"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"hapax/internal/auth"
 	"hapax/internal/engine"
 	"hapax/internal/telemetry"
+	"hapax/internal/wire/limit"
 	"hapax/protocol"
 )
 
@@ -44,17 +46,20 @@ type Options struct {
 	Features    []string // announced; an older server has none
 	RetentionMs int64
 	Limits      Limits
-	Origins     []string // whose pages may connect, besides the server's own
-	Dev         bool     // loopback pages may connect too, and pages only by a loopback name
+	Admission   *limit.Admission // shared with the other listeners and transports
+	Origins     []string         // whose pages may connect, besides the server's own
+	Dev         bool             // loopback pages may connect too, and pages only by a loopback name
 }
 
 // Server holds the connections.
 type Server struct {
 	Options
 	accept *rate.Limiter
+	cuts   *limit.Teller
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
+	fresh    list.List // of *conn: nobody has said hello yet, the oldest in front
 	draining bool
 	empty    chan struct{} // where somebody waits for it: closed once no connection is left
 }
@@ -68,17 +73,18 @@ func (s *Server) now() int64 {
 // New returns a server without connections.
 func New(o Options) *Server {
 	return &Server{
-		Options: o, conns: make(map[*conn]struct{}),
+		Options: o, conns: make(map[*conn]struct{}), cuts: limit.NewTeller(o.Log, o.Metrics.Cut),
 		accept: rate.NewLimiter(rate.Limit(o.Limits.ConnectionsPerSecond), o.Limits.ConnectionsBurst),
 	}
 }
 
 // serve takes over an upgraded connection and returns at once. early are bytes that the client sent behind its handshake.
 // turnedAway tells the client to come back later, and closes.
-func (s *Server) serve(nc net.Conn, early []byte, turnedAway bool) {
-	c := newConn(s, nc, early)
+func (s *Server) serve(nc net.Conn, client limit.Client, place *limit.Conn, early []byte, turnedAway bool) {
+	c := newConn(s, nc, client, place, early)
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
+	c.fresh = s.fresh.PushBack(c)
 	draining := s.draining
 	s.mu.Unlock()
 	s.Metrics.Connected(1)
@@ -95,6 +101,9 @@ func (s *Server) left(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	if c.fresh != nil {
+		s.fresh.Remove(c.fresh)
+	}
 	s.Metrics.Connected(-1)
 	if len(s.conns) == 0 && s.empty != nil {
 		close(s.empty)

@@ -8,6 +8,7 @@ import (
 
 	"hapax/internal/auth"
 	"hapax/internal/wire"
+	"hapax/internal/wire/limit"
 	"hapax/protocol"
 )
 
@@ -25,6 +26,12 @@ func (c *conn) hello(cmd *protocol.Command) error {
 		c.stop(string(protocol.ActorMismatch), false, &e, closeCode(protocol.ActorMismatch), "actor mismatch")
 		return errEnding
 	}
+	if c.session == nil && !c.signIn(session.Actor) {
+		e := wire.Error(protocol.RateLimited, "this actor has as many connections as it may", c.server.spread())
+		e.Ref = cmd.Ref
+		c.stop(limit.ReasonActor, false, &e, statusTryAgainLater, "too many connections")
+		return errEnding
+	}
 	c.session, c.actor = session, session.Actor
 	c.armExpiry()
 	c.welcome(cmd)
@@ -35,6 +42,23 @@ func (c *conn) hello(cmd *protocol.Command) error {
 		}
 	}
 	return nil
+}
+
+// signIn lets the connection count for its actor, and tells whether the actor may have one more.
+func (c *conn) signIn(actor string) bool {
+	if !c.place.SignedIn(actor, false) {
+		return false
+	}
+	s := c.server
+	s.mu.Lock()
+	if c.fresh != nil {
+		s.fresh.Remove(c.fresh)
+		c.fresh = nil
+	}
+	s.mu.Unlock()
+	c.outbound.signIn(s.Admission.Outbound.Open(limit.ByActor(actor)), s.Limits.Outbound)
+	c.reader.limit = s.Protocol.Frame
+	return true
 }
 
 func (c *conn) helloFailed(cmd *protocol.Command, err error) error {

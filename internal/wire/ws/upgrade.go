@@ -13,6 +13,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"hapax/internal/wire"
+	"hapax/internal/wire/limit"
 	"hapax/protocol"
 )
 
@@ -23,7 +24,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wire.WriteProblem(w, wire.Error(code, text, s.spread()))
 		return
 	}
-	// Once over the rate, a page could not read an HTTP answer: it is let in, told when to come back, and closed.
+	client, place := s.Admission.Proxies.Of(r), limit.ConnOf(r)
+	if wait, ok := s.Admission.Sockets.Allow(client, time.Now()); !ok {
+		s.turnAway(w, "address_rate", client, wire.Error(protocol.RateLimited, "new connections come faster than one address may open them", wait.Milliseconds()))
+		return
+	}
+	if !place.Upgrade(client) {
+		s.turnAway(w, limit.ReasonAddress, client,
+			wire.Error(protocol.RateLimited, "this address has as many connections as it may on which nobody has said hello", s.spread()))
+		return
+	}
+	// Once over the rate of all, a page could not read an HTTP answer: it is let in, told when to come back, and closed.
 	turnedAway := !s.accept.Allow()
 	if turnedAway {
 		s.Metrics.TurnedAway("rate")
@@ -38,7 +49,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Metrics.TurnedAway("handshake")
 		return
 	}
-	s.serve(nc, buffered(rw.Reader), turnedAway)
+	s.serve(nc, client, place, buffered(rw.Reader), turnedAway)
+}
+
+// turnAway refuses an upgrade by a limit of its address.
+func (s *Server) turnAway(w http.ResponseWriter, reason string, client limit.Client, e protocol.Event) {
+	s.Admission.Tell.Tell(reason, "a WebSocket was refused", client)
+	wire.WriteProblem(w, e)
 }
 
 // refuse tells why a request can't be upgraded, or "".
@@ -55,10 +72,29 @@ func (s *Server) refuse(r *http.Request) (reason string, code protocol.Code, tex
 		return "origin", protocol.Forbidden, "pages of this origin may not connect"
 	case draining:
 		return "draining", protocol.Draining, "the server is going down"
-	case count >= s.Limits.Connections:
+	case count >= s.Limits.Connections && !s.makeRoom():
 		return "full", protocol.Unavailable, "the server has as many connections as it may"
 	}
 	return "", "", ""
+}
+
+// makeRoom ends the oldest connection on which nobody has said hello, and tells whether there was one.
+func (s *Server) makeRoom() bool {
+	s.mu.Lock()
+	oldest := s.fresh.Front()
+	var c *conn
+	if oldest != nil {
+		c = s.fresh.Remove(oldest).(*conn)
+		c.fresh = nil
+	}
+	s.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	// Its last word would wait for a reader, and its place is needed now.
+	s.cuts.Tell(limit.ReasonRoom, "a connection on which nobody had said hello was closed to make room", c.client)
+	c.fail()
+	return true
 }
 
 func offers(h http.Header, subprotocol string) bool {
