@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -19,7 +20,7 @@ import (
 )
 
 // readyWait bounds how long a server may take until it listens; replaying a large log takes seconds.
-const readyWait = 60 * time.Second
+const readyWait = 2 * time.Minute
 
 // lastLines is how many lines of a server's log are kept, to say why it ended.
 const lastLines = 20
@@ -45,6 +46,7 @@ func Start(ctx context.Context, program string, args []string, env ...string) (*
 // StartIn is Start in a folder of its own: a configuration's relative paths begin there. "" is this process's.
 func StartIn(ctx context.Context, dir, program string, args []string, env ...string) (*Server, error) {
 	s := &Server{cmd: exec.CommandContext(ctx, program, args...), ended: make(chan struct{})}
+	Tie(s.cmd)
 	s.cmd.Dir = dir
 	s.cmd.Env = append(os.Environ(), env...)
 	log, err := s.cmd.StderrPipe()
@@ -132,11 +134,19 @@ func (s *Server) Stop() error {
 // Ended is closed when the process is gone, for whatever reason.
 func (s *Server) Ended() <-chan struct{} { return s.ended }
 
-// FreePort returns a loopback address on which nobody listens at this moment.
+// Ports between these are given to nobody who asks for just any, as Linux does from 32768 and the standard from 49152.
+const firstPort, lastPort = 10_000, 32_000
+
+// FreePort returns a loopback address on which nobody listens at this moment, and which no connection of another process
+// takes by chance while a server that had it is started again.
 func FreePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	var failures error
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+rand.IntN(lastPort-firstPort)))
+		if err == nil {
+			return l.Addr().String(), l.Close()
+		}
+		failures = err
 	}
-	return l.Addr().String(), l.Close()
+	return "", failures
 }

@@ -70,7 +70,7 @@ func started(t *testing.T, args ...string) (end func() (int, string)) {
 		select {
 		case s := <-status:
 			return s, log + <-rest
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("it doesn't end")
 			return 0, ""
 		}

@@ -95,7 +95,7 @@ func TestFaultyDestinationsSideBySide(t *testing.T) {
 	want := map[string][2]int{ // waiting and dead, once all has come that can
 		"slow": {events, 0}, "down": {events, 0}, "reset": {events, 0}, "redirect": {0, events}, "poisoned": {1, 0},
 	}
-	for deadline := time.Now().Add(30 * time.Second); fmt.Sprint(r.left()) != fmt.Sprint(want); {
+	for deadline := time.Now().Add(5 * time.Minute); fmt.Sprint(r.left()) != fmt.Sprint(want); {
 		if time.Now().After(deadline) {
 			t.Fatalf("left: %v", r.left())
 		}

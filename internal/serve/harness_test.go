@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait of a test; it is never waited out where the server is right.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // running is a server under test, reached by its addresses only.
 type running struct {

@@ -71,7 +71,7 @@ func playAll(t *testing.T, c Case) {
 }
 
 // scenarioWait bounds a scenario.
-const scenarioWait = 2 * time.Minute
+const scenarioWait = 10 * time.Minute
 
 // playIn runs a scenario in its world.
 func playIn(t *testing.T, s *Scenario) (err error) {

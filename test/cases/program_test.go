@@ -134,7 +134,7 @@ func (h *hooks) obey() {
 }
 
 // patience bounds every wait; where all is well it is never waited out.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func (h *hooks) do(o order) error {
 	switch o.Do {

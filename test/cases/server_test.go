@@ -186,6 +186,7 @@ func startProcess(ctx context.Context, as string, args []string) (*process, erro
 // startCommand starts a program that says "listening" in its log once it answers lines.
 func startCommand(cmd *exec.Cmd) (p *process, err error) {
 	p = &process{cmd: cmd, ended: make(chan struct{})}
+	child.Tie(cmd)
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}

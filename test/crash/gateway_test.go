@@ -28,7 +28,7 @@ func TestGatewayKilledUnderLoad(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d (the kills' moments; the processes' own timing isn't repeated by it)", seed)
 	random := rand.New(rand.NewPCG(seed, seed))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	to := newDestination(t, seed)
 	dir := t.TempDir()

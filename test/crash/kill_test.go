@@ -24,7 +24,7 @@ const (
 	kills      = 30
 	sdkClients = 6
 	apiClients = 2 // with the SDK's: 8 clients
-	settleWait = 2 * time.Minute
+	settleWait = 5 * time.Minute
 	searchWait = time.Minute
 	searchRows = 200
 )
@@ -42,7 +42,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	server := startServer(t, ctx, data, listen)
 	rec := &record{began: time.Now(), acked: make(chan struct{}, 1<<20)}

@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait; it is never waited out where all is well.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 // house is a running server, and the network in front of it.
 type house struct {

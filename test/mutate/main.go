@@ -13,7 +13,7 @@ import (
 
 func main() {
 	only := flag.String("only", "", "try only faults whose name or file contains this, with the controls")
-	limit := flag.Duration("limit", time.Minute, "a test that runs longer has timed out")
+	limit := flag.Duration("limit", 10*time.Minute, "a test that runs longer has timed out")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

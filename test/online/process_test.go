@@ -92,7 +92,7 @@ func (p *process) start() {
 	if p.now, err = child.Start(p.t.Context(), self, p.args, asProgram+"=1"); err != nil {
 		p.t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(5 * time.Minute); ; {
 		resp, err := http.Get("http://" + p.now.Admin + "/readyz")
 		if err != nil {
 			p.t.Fatal(err)
