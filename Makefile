@@ -18,8 +18,16 @@ help: ## list the targets
 build: ## build ./hapax
 	$(GO) build -o hapax ./cmd/hapax
 
+# The quick ones first. Each says how long it took, so that a red or a slow run can be read.
+STEPS := lint wasm web unit race browser mutate
+
 .PHONY: test
-test: lint unit race wasm web browser mutate ## everything that must be green, as CI runs it
+test: ## everything that must be green, as CI runs it
+	@took=""; for step in $(STEPS); do \
+	  echo "== $$step"; began=$$SECONDS; \
+	  $(MAKE) --no-print-directory $$step || { echo "== $$step failed after $$((SECONDS - began)) s"; exit 1; }; \
+	  took="$$took, $$step $$((SECONDS - began)) s"; echo "== $$step: $$((SECONDS - began)) s"; \
+	done; echo "== green in $$SECONDS s: $${took#, }"
 
 .PHONY: lint
 lint: ## formatting, vet, staticcheck, the rules of the house
@@ -31,11 +39,12 @@ lint: ## formatting, vet, staticcheck, the rules of the house
 
 .PHONY: unit
 unit: ## all tests: units, conformance, simulation, power cuts, kill -9
-	$(GO) test -timeout 15m ./...
+	$(GO) test -timeout 60m ./...
 
 .PHONY: race
 race: ## the tests of concurrent packages under the race detector
-	$(GO) test -race -short -timeout 15m $(RACE)
+	@test/need.sh gcc gcc libc6-dev
+	$(GO) test -race -short -timeout 60m $(RACE)
 
 .PHONY: wasm
 wasm: ## the client's id vectors on js/wasm under Node
@@ -53,7 +62,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 
 .PHONY: browser
 browser: web/node_modules/.package-lock.json ## stores, tabs and the console in a real Chromium against the real server; installs Debian's chromium where it is missing
-	@test -x "$${CHROMIUM:-/usr/bin/chromium}" || { apt-get update -q && apt-get install -qy --no-install-recommends chromium; }
+	@test/need.sh "$${CHROMIUM:-/usr/bin/chromium}" chromium
 	cd web && npm run browser --workspace browser
 
 .PHONY: mutate
@@ -72,8 +81,12 @@ bench-settle: ## settle 20 million events against SQLite and against sort with a
 bench-proof: ## prove a log of 6 million events of 2 million keys on one core; a steady ingest beside a proof and without
 	$(GO) test -run '^$$' -bench . -benchtime 1x -timeout 30m ./internal/prove
 
+.PHONY: postgres
+postgres: ## PostgreSQL's programs, for tests that start a server of their own; installs Debian's postgresql where it is missing
+	@test/need.sh "$$(ls -d /usr/lib/postgresql/*/bin/postgres 2>/dev/null | tail -1 | grep . || echo postgres)" postgresql
+
 .PHONY: bench-ingest
-bench-ingest: ## ingest over HTTP, durable, against PostgreSQL with a row a transaction behind the same handler (needs Debian's postgresql)
+bench-ingest: postgres ## ingest over HTTP, durable, against PostgreSQL with a row a transaction behind the same handler
 	$(GO) run ./test/ingestbench
 
 .PHONY: replay

@@ -14,5 +14,5 @@ export default defineConfig({
     modulePreload: false,
     reportCompressedSize: false,
   },
-  test: { include: ["test/**/*.test.ts"], environment: "node" },
+  test: { include: ["test/**/*.test.ts"], environment: "node", testTimeout: 300_000 },
 });
