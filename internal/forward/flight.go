@@ -22,8 +22,8 @@ type flight struct {
 
 // fly makes the try and hands it back.
 func (f *flight) fly(ctx context.Context, clock Clock, ended chan<- *flight) {
-	wall, from := clock.Now()
-	f.answer = f.to.send(ctx, &f.row, f.body, wall)
+	_, from := clock.Now()
+	f.answer = f.to.send(ctx, &f.row, f.body, clock)
 	f.body = nil
 	_, to := clock.Now()
 	f.took = to - from
@@ -45,6 +45,7 @@ func (s *Service) launch(f *flight) {
 // until then the event isn't sent again.
 func (s *Service) land(f *flight) {
 	l := f.lane
+	s.now() // a rest counts from here
 	s.pooled -= l.pooled()
 	l.busy--
 	s.pooled += l.pooled()
@@ -81,8 +82,8 @@ func (s *Service) judge(l *lane, f *flight) {
 	}
 }
 
-// told is what an ended try has to say to the books.
-func (f *flight) told(now int64) gateway.Command {
+// told is what an ended try has to say to the books. Nothing is given up by a clock that isn't to be trusted.
+func (f *flight) told(now int64, trusted bool) gateway.Command {
 	number, a, d := f.row.Number, f.answer, &f.row
 	switch a.verdict {
 	case delivered:
@@ -90,14 +91,18 @@ func (f *flight) told(now int64) gateway.Command {
 	case untried:
 		return &gateway.Untried{Number: number, IntervalMs: f.was.IntervalMs, LastMs: f.was.LastMs}
 	}
+	tookMs := f.took.Milliseconds()
 	end := d.Since + f.to.spec.MaxAge.Milliseconds()
-	if a.verdict == final || f.to.usedUp(d) || max(d.LastMs+d.IntervalMs, now) > end {
-		return &gateway.Settled{Number: number, Reason: a.reason}
+	if a.verdict == final || f.to.usedUp(d) || trusted && max(d.LastMs+tookMs+d.IntervalMs, now) > end {
+		return &gateway.Settled{Number: number, Reason: a.reason, RetryAtMs: a.retryAtMs}
 	}
-	return &gateway.Failed{Number: number, Reason: a.reason, RetryAtMs: min(a.retryAtMs, end)}
+	if trusted {
+		a.retryAtMs = min(a.retryAtMs, end)
+	}
+	return &gateway.Failed{Number: number, Reason: a.reason, RetryAtMs: a.retryAtMs, TookMs: tookMs}
 }
 
-// usedUp reports whether a row has had as many tries as it may.
+// usedUp reports whether a row that was tried has had as many tries as it may.
 func (t *target) usedUp(d *gateway.Delivery) bool {
-	return t.spec.MaxTries > 0 && d.Attempts >= t.spec.MaxTries
+	return d.Once || t.spec.MaxTries > 0 && d.Attempts >= t.spec.MaxTries
 }

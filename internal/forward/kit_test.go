@@ -22,7 +22,7 @@ func trying(t *testing.T, to *target, body string) answer {
 	t.Helper()
 	d := &gateway.Delivery{ID: "ev_1", Sends: 1, Ordinal: 1}
 	b := &gateway.Body{ContentType: "text/plain", Bytes: []byte(body)}
-	return to.send(t.Context(), d, b, time.Now().UnixMilli())
+	return to.send(t.Context(), d, b, standing(time.Now().UnixMilli()))
 }
 
 // aim makes a target that is gone with the test.
@@ -166,3 +166,8 @@ func (c *counting) count() int {
 	defer c.mu.Unlock()
 	return c.n
 }
+
+// standing is a clock that stands still, at a moment in Unix ms.
+type standing int64
+
+func (c standing) Now() (int64, time.Duration) { return int64(c), 0 }

@@ -22,6 +22,7 @@ func (s *Service) now() int64 {
 		s.wentBack()
 	}
 	s.wall, s.mono = wall, mono
+	s.trusted, _ = s.watch.Observe(wall, mono)
 	return wall
 }
 

@@ -41,9 +41,10 @@ const shutdown = "shutdown"
 // maxRetryAfter is how long a Retry-After is believed (docs/spec/gateway.md, Forwarding).
 const maxRetryAfter = 24 * time.Hour
 
+// answered reads an answer that was heard at a moment in Unix ms.
 func answered(resp *http.Response, wall int64) answer {
 	s := resp.StatusCode
-	a := answer{verdict: retry, reason: fmt.Sprintf("status %d", s)}
+	a := answer{verdict: retry, reason: fmt.Sprintf("status %d", s), retryAtMs: retryAfter(resp.Header.Get("Retry-After"), wall)}
 	switch {
 	case s >= 200 && s < 300:
 		return answer{verdict: delivered, alive: true}
@@ -51,9 +52,7 @@ func answered(resp *http.Response, wall int64) answer {
 		a.alive = s == http.StatusConflict || s == http.StatusTooEarly // of this event only
 	case s >= 300 && s < 500:
 		a.verdict, a.alive = final, true
-		return a
 	}
-	a.retryAtMs = retryAfter(resp.Header.Get("Retry-After"), wall)
 	return a
 }
 

@@ -158,7 +158,7 @@ func (s *Service) enter(ctx, life context.Context, now int64, p *picked) bool {
 	ended := s.results[:min(len(s.results), maxBatch)]
 	commands := make([]gateway.Command, 0, len(ended)+len(p.dead)+len(p.flights))
 	for _, f := range ended {
-		commands = append(commands, f.told(now))
+		commands = append(commands, f.told(now, s.trusted))
 	}
 	for _, d := range p.dead {
 		commands = append(commands, &gateway.Settled{Number: d.number, Reason: d.reason})

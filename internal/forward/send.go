@@ -17,15 +17,17 @@ import (
 // maxRedials bounds how often a request that didn't leave is set off again because its kept connection had been closed.
 const maxRedials = 3
 
-// send makes one try: it returns when the answer is known, or that there will be none. wall is the moment in Unix ms.
-func (t *target) send(ctx context.Context, d *gateway.Delivery, body *gateway.Body, wall int64) answer {
+// send makes one try: it returns when the answer is known, or that there will be none.
+func (t *target) send(ctx context.Context, d *gateway.Delivery, body *gateway.Body, clock Clock) answer {
+	wall, _ := clock.Now()
 	ctx, cancel := context.WithTimeout(ctx, t.spec.Timeout)
 	defer cancel()
 	for redials := 0; ; redials++ {
 		w := &way{}
 		resp, err := t.trips.RoundTrip(t.request(httptrace.WithClientTrace(ctx, w.trace()), d, body, wall))
 		if err == nil {
-			a := answered(resp, wall)
+			heard, _ := clock.Now() // relative times count from the answer
+			a := answered(resp, heard)
 			drain(resp, cancel)
 			return a
 		}

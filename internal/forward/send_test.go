@@ -68,7 +68,7 @@ func TestTheRequest(t *testing.T) {
 		{Name: "X-GitHub-Event", Value: "push"}, {Name: "X-Team", Value: "forged"}, {Name: "idempotency-key", Value: "forged"}, {Name: "Webhook-Id", Value: "forged"},
 		{Name: "Transfer-Encoding", Value: "chunked"}, {Name: "Host", Value: "elsewhere"}, {Name: "hapax-number", Value: "9"},
 	}}
-	a := to.send(t.Context(), &gateway.Delivery{ID: "ev_7", Sends: 3, Ordinal: 5}, b, 1_700_000_000_999)
+	a := to.send(t.Context(), &gateway.Delivery{ID: "ev_7", Sends: 3, Ordinal: 5}, b, standing(1_700_000_000_999))
 	if a.verdict != delivered {
 		t.Fatalf("%+v", a)
 	}
@@ -97,7 +97,7 @@ func TestAnEmptyBody(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	a := aim(t, server.URL, nil, nil).send(t.Context(), &gateway.Delivery{ID: "ev_1"}, &gateway.Body{}, 0)
+	a := aim(t, server.URL, nil, nil).send(t.Context(), &gateway.Delivery{ID: "ev_1"}, &gateway.Body{}, standing(0))
 	if a.verdict != delivered {
 		t.Errorf("%+v", a)
 	}
@@ -314,7 +314,7 @@ func TestATryIsOneRequest(t *testing.T) {
 		requests.Store(0)
 		for attempt, want := range []verdict{delivered, retry} {
 			d := &gateway.Delivery{ID: "ev_1", Sends: int64(attempt + 1), Ordinal: 1}
-			if a := to.send(t.Context(), d, &gateway.Body{Bytes: []byte(body)}, 0); a.verdict != want {
+			if a := to.send(t.Context(), d, &gateway.Body{Bytes: []byte(body)}, standing(0)); a.verdict != want {
 				t.Fatalf("try %d: %+v", attempt+1, a)
 			}
 		}
@@ -370,10 +370,10 @@ func TestCutOff(t *testing.T) {
 		cut()
 	}()
 	to := aim(t, url, nil, nil)
-	if a := to.send(ctx, &gateway.Delivery{ID: "ev_1"}, &gateway.Body{Bytes: []byte("x")}, 0); a.verdict != retry || a.reason != shutdown {
+	if a := to.send(ctx, &gateway.Delivery{ID: "ev_1"}, &gateway.Body{Bytes: []byte("x")}, standing(0)); a.verdict != retry || a.reason != shutdown {
 		t.Errorf("it had arrived: %+v", a)
 	}
-	if a := to.send(ctx, &gateway.Delivery{ID: "ev_1"}, &gateway.Body{Bytes: []byte("x")}, 0); a.verdict != untried {
+	if a := to.send(ctx, &gateway.Delivery{ID: "ev_1"}, &gateway.Body{Bytes: []byte("x")}, standing(0)); a.verdict != untried {
 		t.Errorf("it never left: %+v", a)
 	}
 }

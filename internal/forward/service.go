@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hapax/internal/engine/intake"
+	"hapax/internal/engine/trust"
 )
 
 // Clock tells the wall clock in Unix ms, and a time that only goes on. Both are taken together. It is the clock that the
@@ -69,6 +70,8 @@ type Service struct {
 	behind    bool          // there is more to be listened to
 	wall      int64         // the clock, as last read
 	mono      time.Duration // likewise
+	watch     trust.Watch   // of both
+	trusted   bool          // the wall clock is: events may come to an end by their age
 	mend      bool          // the clock went back: rows may lie ahead of it
 	faults    int           // readings and commits that failed in a row
 	changed   bool          // Stuck is to be told anew

@@ -79,6 +79,7 @@ type Failed struct {
 	Number    int64
 	Reason    string
 	RetryAtMs int64
+	TookMs    int64 // from the Attempt to the answer, or to the end of waiting for one
 }
 
 // Mend brings a row back whose last try, or beginning, lies ahead of now, as the clock went back: it waits for IntervalMs from now. One
@@ -93,6 +94,8 @@ type Settled struct {
 	Number int64
 	OK     bool
 	Reason string // of a dead letter
+	// RetryAtMs is when the destination wants the next try, should a duplicate ask for one; 0: it didn't say.
+	RetryAtMs int64
 }
 
 // Replay sends a dead letter again, its tries counted anew. Key names the request: the same one again does nothing.

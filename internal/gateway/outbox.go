@@ -28,18 +28,19 @@ func hasten(r Rows, now int64, k *Key, n Name) error {
 	}
 	if d.State == Dead {
 		write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, Origin: OriginDuplicate})
+		d.Once = true
 		again(k, d, now)
 		return nil
 	}
 	if d.Due != Held {
-		d.Due = min(d.Due, now)
+		d.Due = min(d.Due, max(now, d.NotBefore))
 	}
 	return nil
 }
 
 // again puts a dead letter back behind what waits of its key.
 func again(k *Key, d *Delivery, now int64) {
-	d.State, d.Reason, d.Since, d.Due = Waiting, "", now, now
+	d.State, d.Reason, d.Since, d.Due = Waiting, "", now, max(now, d.NotBefore)
 	d.IntervalMs = 0 // no try of this run yet: so one that a crash cut off can be told from a life begun anew
 	if k.Waiting > 0 {
 		d.Due = Held
@@ -57,7 +58,7 @@ func release(r Rows, now int64, k *Key, n Name) error {
 	if err != nil || next == nil {
 		return err
 	}
-	next.Due = min(next.Due, now)
+	next.Due = max(now, next.NotBefore)
 	return nil
 }
 
@@ -76,14 +77,16 @@ func takeTry(r Rows, now int64, c Command) (Outcome, error) {
 	case *Attempt:
 		d.Attempts++
 		d.Sends++
-		d.LastMs, d.IntervalMs, d.Due = now, c.IntervalMs, now+c.IntervalMs
+		d.LastMs, d.IntervalMs, d.NotBefore, d.Due = now, c.IntervalMs, 0, now+c.IntervalMs
 	case *Untried:
 		d.Attempts--
 		d.Sends--
 		d.LastMs, d.IntervalMs, d.Due = c.LastMs, c.IntervalMs, now
 	case *Failed:
-		d.Reason = c.Reason
-		d.Due = max(d.LastMs+d.IntervalMs, c.RetryAtMs)
+		// A pause counts from the answer: one that came after a minute would else be followed by the next try at once.
+		d.Reason, d.NotBefore = c.Reason, c.RetryAtMs
+		d.LastMs += max(0, min(c.TookMs, now-d.LastMs))
+		d.Due = max(d.LastMs+d.IntervalMs, d.NotBefore)
 	case *Mend:
 		return d.mend(now, c.IntervalMs), nil
 	case *Settled:
@@ -112,7 +115,7 @@ func (d *Delivery) mend(now, intervalMs int64) Outcome {
 	if d.LastMs <= now && d.Since <= now {
 		return Outcome{Kind: Same}
 	}
-	d.Since = min(d.Since, now)
+	d.Since, d.NotBefore = min(d.Since, now), 0
 	switch {
 	case d.Due == Held:
 	case d.IntervalMs == 0: // not tried in this run
@@ -133,6 +136,7 @@ func settled(r Rows, now int64, d *Delivery, c *Settled) (Outcome, error) {
 	if !c.OK {
 		rec.What, rec.Reason = Died, c.Reason
 		d.State, d.Reason, d.Due = Dead, c.Reason, Held
+		d.NotBefore = max(d.NotBefore, c.RetryAtMs)
 	} else {
 		if k.Root.Number == d.Number {
 			k.Root.Delivered = true
@@ -176,7 +180,7 @@ func replay(r Rows, now int64, c *Replay) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	d.Attempts = 0
+	d.Attempts, d.Once, d.NotBefore = 0, false, 0 // whoever replays by hand doesn't wait
 	d.Replays = append(d.Replays[max(0, len(d.Replays)-maxReplays+1):], c.Key)
 	again(k, d, now)
 	return Outcome{Kind: Done, Number: write(r, now, &DeliveryRecord{Event: d.Number, What: Revived, Origin: OriginAPI, By: c.By})}, nil

@@ -46,9 +46,18 @@ func TestTries(t *testing.T) {
 	r.done(&gateway.Failed{Number: n, Reason: "429", RetryAtMs: r.now + 100}) // earlier
 	r.expect(n, gateway.Waiting, r.now+900, 3, 3)
 	before := *r.delivery(n)
+	r.done(&gateway.Attempt{Number: n, IntervalMs: 900})
+	tried = r.now
+	r.pass(60)
+	r.done(&gateway.Failed{Number: n, Reason: "503", TookMs: 2000}) // the pause counts from the answer
+	r.expect(n, gateway.Waiting, tried+2900, 4, 4)
+	if d := r.delivery(n); d.LastMs != tried+2000 {
+		t.Errorf("%+v", d)
+	}
+	before = *r.delivery(n)
 	r.done(&gateway.Attempt{Number: n, IntervalMs: 1100})
 	r.done(&gateway.Untried{Number: n, IntervalMs: before.IntervalMs, LastMs: before.LastMs})
-	r.expect(n, gateway.Waiting, r.now, 3, 3)
+	r.expect(n, gateway.Waiting, r.now, 4, 4)
 	if d := r.delivery(n); d.LastMs != before.LastMs || d.IntervalMs != before.IntervalMs {
 		t.Errorf("%+v", d)
 	}
@@ -60,7 +69,7 @@ func TestTries(t *testing.T) {
 	if o := r.done(&gateway.Settled{Number: n, OK: true}); o.Number != head+1 {
 		t.Errorf("%+v", o)
 	}
-	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Delivered, Sends: 4, Origin: gateway.OriginForward}) {
+	if got := *last[*gateway.DeliveryRecord](r); got != (gateway.DeliveryRecord{Event: n, What: gateway.Delivered, Sends: 5, Origin: gateway.OriginForward}) {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range []gateway.Command{

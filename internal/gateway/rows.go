@@ -180,8 +180,10 @@ type Delivery struct {
 	Attempts   int   // tries of the present run
 	Sends      int64 // tries ever (header Hapax-Attempt)
 	IntervalMs int64 // until the next try, from LastMs
-	LastMs     int64 // Unix ms of the last try; 0: none
+	LastMs     int64 // Unix ms of the last try: of its answer, as long as there is none of its beginning; 0: no try yet
+	NotBefore  int64 // Unix ms before which the destination wants no try, by its last answer; 0: it didn't say
 	Due        int64 // Unix ms of the next try; Held
+	Once       bool  // the next try is the last: a duplicate of the dead letter asked for it
 
 	Replays []uint64 // keys of the last replays, so that one that comes again by the transport counts once
 }

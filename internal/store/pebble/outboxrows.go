@@ -19,6 +19,10 @@ func appendDelivery(b []byte, d *gateway.Delivery) []byte {
 	for _, key := range d.Replays {
 		b = binary.BigEndian.AppendUint64(b, key)
 	}
+	if d.NotBefore != 0 || d.Once { // rows of before these were known end here
+		b = binary.AppendVarint(b, d.NotBefore)
+		b = append(b, flags(d.Once))
+	}
 	return b
 }
 
@@ -36,6 +40,9 @@ func readDelivery(key, value []byte) (d gateway.Delivery, err error) {
 	}
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
 		d.Replays = append(d.Replays, r.fixed())
+	}
+	if !r.end() {
+		d.NotBefore, d.Once = r.varint(), r.byte()&1 == 1
 	}
 	if !r.end() || d.Number < 1 || d.State != gateway.Waiting && d.State != gateway.Dead {
 		return d, unreadable("delivery", key)

@@ -155,7 +155,7 @@ func (at *booksScene) try(t *rapid.T) gateway.Command {
 	case 1:
 		return &gateway.Untried{Number: number, IntervalMs: interval, LastMs: at.now}
 	case 2:
-		return &gateway.Failed{Number: number, Reason: "503", RetryAtMs: at.now + interval}
+		return &gateway.Failed{Number: number, Reason: "503", RetryAtMs: at.now + interval, TookMs: interval / 2}
 	case 3:
 		return &gateway.Settled{Number: number, Reason: "404"}
 	}
