@@ -23,6 +23,7 @@ import type { Row } from "./store/contract.ts";
  * - `draining`: the server is going away
  * - `protocol`: the server broke the protocol
  * - `broken`: the store failed; nothing is sent until connect has opened it anew
+ * - `reload`: a newer version of the app has upgraded the store under this page: only loading the page anew helps
  * - `closed`: the client is closed
  */
 export type ClientErrorCode =
@@ -47,6 +48,7 @@ export type ClientErrorCode =
   | "draining"
   | "protocol"
   | "broken"
+  | "reload"
   | "closed";
 
 /** ClientError is what a client refuses or reports. Test its `code`; a store's own errors are StoreErrors. */
@@ -61,6 +63,16 @@ export class ClientError extends Error {
     this.code = code;
     this.row = more.row;
   }
+}
+
+/** Says that nothing is taken in, as the store failed, and what helps. */
+export function brokenError(cause: unknown): ClientError {
+  if ((cause as { code?: unknown } | null)?.code === "reload") {
+    return new ClientError("reload", "a newer version of the app has upgraded the store: load the page anew", {
+      cause,
+    });
+  }
+  return new ClientError("broken", "the store failed; nothing is sent until connect opens it anew", { cause });
 }
 
 /** ServerError is what the server itself said. */

@@ -1,4 +1,4 @@
-import { ClientError } from "../errors.ts";
+import { brokenError, ClientError } from "../errors.ts";
 import { zeroId } from "../ids/id.ts";
 import { Issuer } from "../ids/issuer.ts";
 import { randomJump } from "../ids/lease.ts";
@@ -82,8 +82,7 @@ export class Core {
   protected alive(store = true): void {
     if (this.#closing) throw new ClientError("closed", "closed");
     const cause = this.driver.broken;
-    if (store && cause !== undefined)
-      throw new ClientError("broken", "the store failed; connect opens it anew", { cause });
+    if (store && cause !== undefined) throw brokenError(cause);
   }
 
   /** The 128 random bits made with the store, as 32 hex digits: another one means another store, in which no position of the first holds. */

@@ -64,6 +64,8 @@ export class Driver {
   #looking = false;
   /** The store says that this handle no longer drains it. */
   #lost = false;
+  /** What failed last, until the store was taken over again. */
+  #refused: string | undefined;
   #running: Promise<void> | undefined;
   #stops: (() => void)[] = [];
 
@@ -135,10 +137,17 @@ export class Driver {
         // The machine failed: what it knows is worth nothing any more.
         if (this.m) this.m.broken ??= error;
         this.broken ??= error;
-        this.effects.tell({ type: "failed", error });
+        this.#failed(error);
       }
     } while (!this.over && (this.#inbox.length > 0 || this.#looking || this.#lost));
     this.#running = undefined; // at once: what comes from now on must start it anew
+  }
+
+  /** Tells of a failure: once, however often what fails is tried again. */
+  #failed(error: unknown): void {
+    const why = String(error);
+    if (why !== this.#refused) this.effects.tell({ type: "failed", error });
+    this.#refused = why;
   }
 
   #take(): Input[] {
@@ -201,8 +210,10 @@ export class Driver {
     if (this.m) return changed && this.broken === undefined ? this.#reread() : [];
     try {
       await takeOver(this);
+      this.#refused = undefined;
     } catch (error) {
-      this.effects.tell({ type: "failed", error });
+      if (isStoreError(error, "reload")) this.broken = error;
+      this.#failed(error);
     }
     return wishes(this);
   }

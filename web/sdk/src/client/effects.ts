@@ -218,6 +218,7 @@ export class Effects {
       if (a.added) s.done(a.added);
       else s.failed(a.error);
     }
+    if (isStoreError(a.error, "fenced")) return; // the other tab is asked, by what waits here
     d.asks.get(a.ticket)?.done(a);
     d.asks.delete(a.ticket);
   }

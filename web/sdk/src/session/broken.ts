@@ -1,4 +1,5 @@
-import { ClientError } from "../errors.ts";
+import { brokenError } from "../errors.ts";
+import { isStoreError } from "../store/contract.ts";
 import { closeConnection, setState } from "./connect.ts";
 import { effect, emit } from "./doing.ts";
 import type { Effect } from "./effect.ts";
@@ -19,18 +20,20 @@ export function failed(m: Machine, { error, added }: StoreFailed, held: readonly
   m.broken = error;
   closeConnection(m);
   m.link.want = false;
-  emit(m, { type: "failed", error });
-  setState(m, "offline", error, 0);
+  // Another handle drains it now: nothing failed, and what is true of the connection that one tells.
+  if (isStoreError(error, "fenced")) {
+    setState(m, "offline", undefined, 0);
+  } else {
+    emit(m, { type: "failed", error });
+    setState(m, "offline", error, 0);
+  }
   return held.filter((e) => e.kind === "answer" || e.kind === "close");
 }
 
 /** Answers what comes to a machine whose store failed: nothing is taken in, nothing is sent. */
 export function refuse(m: Machine, i: Input): void {
   if (i.kind === "send" || i.kind === "ask") {
-    const error = new ClientError("broken", "the store failed; nothing is sent until it is opened anew", {
-      cause: m.broken,
-    });
-    effect(m, { kind: "answer", ticket: i.ticket, error });
+    effect(m, { kind: "answer", ticket: i.ticket, error: brokenError(m.broken) });
   } else if (i.kind === "lost" && i.conn === m.link.conn) {
     m.link.phase = "idle";
   }

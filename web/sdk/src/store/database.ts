@@ -69,12 +69,16 @@ export class Database implements Medium {
   /** Resolves when the page comes back; undefined while it isn't frozen. */
   #frozen: Promise<void> | undefined;
   #thaw = () => {};
+  /** Why nothing can be done any more: another tab has given the database a version that this code may not know. */
+  #upgraded: StoreError | undefined;
 
   /** gone is called where the browser closes the database: its data was cleared, or another tab upgrades it. */
   constructor(db: IDBDatabase, env: DatabaseEnv, gone: () => void) {
     this.#db = db;
     this.#range = env.IDBKeyRange!;
-    db.onversionchange = () => {
+    db.onversionchange = ({ newVersion }) => {
+      if (newVersion !== null)
+        this.#upgraded = new StoreError("reload", "a newer version of the app upgraded the store");
       db.close();
       gone();
     };
@@ -121,7 +125,7 @@ export class Database implements Medium {
       try {
         t = this.#db.transaction(Array.from(this.#db.objectStoreNames), mode, { durability });
       } catch (e) {
-        reject(storeError(e));
+        reject(this.#upgraded ?? storeError(e));
         return;
       }
       this.#open.add(t);

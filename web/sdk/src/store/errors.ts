@@ -4,6 +4,7 @@
  * - `closed`: the handle is closed, or the browser closed its connection
  * - `corrupt`: damaged; nothing was changed
  * - `incompatible`: written by a newer version; reset makes it usable
+ * - `reload`: a newer version of the app has upgraded the store under this page: only loading the page anew helps
  * - `wrong_store`: belongs to another actor or server
  * - `unowned`: holds rows that name no owner: they may be another reader's, and only the app can claim them
  * - `wrong_key`: its bodies are encrypted with another key, or the key is lost
@@ -25,6 +26,7 @@ export type StoreErrorCode =
   | "closed"
   | "corrupt"
   | "incompatible"
+  | "reload"
   | "wrong_store"
   | "unowned"
   | "wrong_key"

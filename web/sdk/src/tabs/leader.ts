@@ -7,6 +7,9 @@
  * A beat is dead when it has been looked at, unchanged, for long enough on the watcher's own clock: no two tabs' clocks are
  * compared, and a clock that is set changes nothing. Time in which the watcher itself slept doesn't count.
  *
+ * A visible tab takes the lead from a hidden one, whose timers the browser slows: it says that it is visible, and the hidden
+ * tabs stand back for a while, the leader among them.
+ *
  * Where there are no Web Locks the beats alone decide: a leader that ends says so in its last beat, and one that dies is
  * followed after the same silence.
  */
@@ -18,11 +21,16 @@ import { type Beat, sameBeat } from "../store/head.ts";
 import type { Lock, Taken } from "../store/lock.ts";
 import type { Channel, TabEnv } from "./env.ts";
 
+/** What a visible tab says that wants the lead of a hidden one. */
+const visible = "visible";
+
 /** How often the leader beats, and a follower looks, ms. */
 export const beatEvery = 5_000;
 /** After how much silence a leader counts as dead; and one that said it is hidden, whose timers the browser slows, ms. */
 export const deadAfter = 15_000;
 export const hiddenDeadAfter = 90_000;
+/** For how long hidden tabs stand back after a visible one asked them to: until it has surely taken the lead, or is gone, ms. */
+const standBackFor = 2 * beatEvery;
 /** A look that comes later than this counts as if it came after this: the watcher itself slept. */
 const longestLook = 2 * beatEvery;
 
@@ -47,6 +55,8 @@ export class Leader implements Lock {
   /** The last beat of the leadership before. */
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
+  /** mono: a visible tab asked for the lead; hidden, this one doesn't before. */
+  #backUntil = 0;
   /** What the watcher saw last, when, and for how long it has not changed. */
   #seen: { beat: Beat | undefined; at: number; age: number } | undefined;
 
@@ -61,7 +71,7 @@ export class Leader implements Lock {
 
   async take(): Promise<Taken | undefined> {
     if (this.#closed || this.#fence !== 0) return undefined;
-    const taken = this.#away ? undefined : await this.#take();
+    const taken = this.#away || this.#standsBack() ? undefined : await this.#take();
     this.#wants = !taken;
     this.#watch();
     return taken;
@@ -127,7 +137,7 @@ export class Leader implements Lock {
   }
 
   /** Posts what may be lost: a channel that fails must keep no lock from being let go. */
-  #post(hint: Hint): void {
+  #post(hint: Hint | typeof visible): void {
     try {
       this.#channel?.postMessage(hint);
     } catch {
@@ -180,7 +190,19 @@ export class Leader implements Lock {
   #told(message: unknown): void {
     if (this.#closed) return;
     if (message === "changed") this.#hear("changed");
-    if (message === "free" && this.#fence === 0 && !this.#away) this.#hear("free");
+    if (message === "free" && this.#fence === 0 && !this.#away && !this.#standsBack()) this.#hear("free");
+    if (message === visible && this.#env.page.hidden() && !this.#away) this.#standBack();
+  }
+
+  /** Lets go of the lead, and of the place in line for it. */
+  #standBack(): void {
+    this.#backUntil = this.#env.mono() + standBackFor;
+    this.#lose();
+    this.#unlock();
+  }
+
+  #standsBack(): boolean {
+    return this.#env.page.hidden() && this.#env.mono() < this.#backUntil;
   }
 
   #page(event: PageEvent): void {
@@ -214,7 +236,7 @@ export class Leader implements Lock {
   #watch(): void {
     this.#timer();
     if (this.#closed || this.#away || this.#fence !== 0 || !this.#wants) return;
-    if (this.#env.locks && !this.#waiting && !this.#release) {
+    if (this.#env.locks && !this.#waiting && !this.#release && !this.#standsBack()) {
       const waiting = new AbortController();
       this.#waiting = waiting;
       this.#request({ signal: waiting.signal }).then((granted) => {
@@ -230,7 +252,7 @@ export class Leader implements Lock {
     });
   }
 
-  /** Looks at the beat, and answers whether its leader counts as dead. */
+  /** Looks at the beat, and answers whether its leader counts as dead. A hidden one is asked for the lead by a visible tab. */
   async #look(): Promise<boolean> {
     const beat = await this.#beats.read();
     const at = this.#env.mono();
@@ -238,6 +260,7 @@ export class Leader implements Lock {
     const same = before && sameBeat(before.beat, beat);
     const age = same ? before.age + Math.min(at - before.at, longestLook) : 0;
     this.#seen = { beat, at, age };
+    if (beat?.hidden && !beat.free && !this.#env.page.hidden()) this.#post(visible);
     return age >= (beat?.hidden ? hiddenDeadAfter : deadAfter);
   }
 }

@@ -157,9 +157,9 @@ describe("a silent leader", () => {
 
   it("that said it is hidden is followed after 90 s, not before", async () => {
     world = new World();
-    await world.open(5);
+    const tabs = await world.open(5);
     const leader = world.leader!;
-    leader.hide(1000);
+    for (const t of tabs) t.hide(1000);
     await world.pass(20_000);
     leader.hang();
     await world.pass(hiddenDeadAfter - 5_000);
@@ -170,8 +170,7 @@ describe("a silent leader", () => {
 
   it("that is hidden, with timers once a minute, is not robbed", async () => {
     world = new World();
-    await world.open(5);
-    world.leader!.hide(60_000);
+    for (const t of await world.open(5)) t.hide(60_000);
     await world.pass(3_600_000);
     expect(world.takeOvers).toBe(0);
   });

@@ -185,6 +185,12 @@ export class Tab {
     this.alive = false;
   }
 
+  show(): void {
+    this.hidden = false;
+    this.throttle = 0;
+    this.#page("visible");
+  }
+
   hide(throttle: number): void {
     this.hidden = true;
     this.throttle = throttle;
