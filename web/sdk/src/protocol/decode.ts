@@ -2,7 +2,11 @@ import { canonical } from "./canonical.ts";
 import type { Content, ServerFrame } from "./frames.ts";
 import { defaultLimits, eventShapes, rowShape } from "./generated/wire.ts";
 import { type Json, maxDepth, parse, refuse } from "./json.ts";
-import { isActor, isClientMessageId, isCursor, isRoom } from "./names.ts";
+import { isActor, isClientMessageId, isCursor, isRoom, utf8Length } from "./names.ts";
+
+/** Bounds of a welcome's features. */
+const maxFeatures = 64;
+const maxFeature = 64;
 
 /** An object of a document. */
 export type Members = { readonly [name: string]: Json };
@@ -68,7 +72,13 @@ export function decodeFrame(frame: string): ServerFrame {
   const e = only(o, shape) as { [name: string]: Json } & ServerFrame;
   if (e.type === "message") return { type: "message", ref: e.ref, message: rowOf(o, o) };
   if ("messages" in e) (e as { messages: unknown }).messages = (o.messages as Json[]).map((r, n) => listed(r, n, o));
-  if (e.type === "welcome") (e as { limits: unknown }).limits = limitsOf(o.limits as Members);
+  if (e.type === "welcome") {
+    const w = e as { limits: unknown; features?: unknown };
+    w.limits = limitsOf(o.limits as Members);
+    const features = featuresOf((o.features ?? []) as Json[]);
+    if (features.length > 0) w.features = features;
+    else delete w.features;
+  }
   checkValues(e);
   return e;
 }
@@ -77,6 +87,12 @@ function limitsOf(announced: Members): unknown {
   const shape = Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, "i?"]));
   checkShape(announced, shape, "limits.");
   return { ...defaultLimits, ...only(announced, shape) };
+}
+
+/** What the server announces. A name that no client can know is passed over, as is one too many. */
+function featuresOf(names: readonly Json[]): Json[] {
+  if (names.some((n) => typeof n !== "string")) refuse("features must be an array of names");
+  return names.filter((n) => n !== "" && utf8Length(n as string) <= maxFeature).slice(0, maxFeatures);
 }
 
 function listed(row: Json, n: number, frame: Members): Content {
@@ -132,6 +148,7 @@ function needs(e: ServerFrame): readonly [sound: unknown, what: string] {
       ];
     case "page":
       return [e.room && e.epoch, "a room and an epoch"];
+    case "subscribed":
     case "unsubscribed":
       return [e.room, "a room"];
     case "error":

@@ -1,6 +1,17 @@
 /** Frames of a server as the session reads them: rows complete, absent texts empty. */
 
-import type { Ack, Delta, ErrorFrame, Page, Pong, Row, Snapshot, Unsubscribed, Welcome } from "./generated/wire.ts";
+import type {
+  Ack,
+  Delta,
+  ErrorFrame,
+  Page,
+  Pong,
+  Row,
+  Snapshot,
+  Subscribed,
+  Unsubscribed,
+  Welcome,
+} from "./generated/wire.ts";
 
 /** The WebSocket subprotocol that both sides must name. */
 export const subprotocol = "hapax.v1";
@@ -44,6 +55,7 @@ export type ServerFrame =
   | SnapshotFrame
   | DeltaFrame
   | PageFrame
+  | Subscribed
   | Unsubscribed
   | Pong
   | ErrorFrame

@@ -36,6 +36,7 @@ export function decodeCommand(frame: string, l: Bounds = defaultLimits): { [name
       else c.data = data;
     }
     if (c.ref === "") delete c.ref;
+    if (c.live === true) delete c.live;
     checkValues(c, l);
     if (c.cursor) c.cursor = only(c.cursor as Members, cursorShape);
     return c;
@@ -60,6 +61,7 @@ function checkValues(c: { [name: string]: Json }, l: Bounds): void {
   text("clientMessageId", isClientMessageId);
   text("follows", (s) => isClientMessageId(s) && s !== c.clientMessageId);
   integer("sentAt", 1, Number.MAX_SAFE_INTEGER);
+  integer("maxBytes", 1, Number.MAX_SAFE_INTEGER);
   checkCursor(c.cursor);
   integer("before", 0, Number.MAX_SAFE_INTEGER);
   if (c.type === "history") integer("limit", 1, l.pageRows);

@@ -16,6 +16,9 @@ export interface Subscribe {
   readonly cursor?: Cursor | undefined;
   /** Rows of a snapshot. — from 0 to 200 */
   readonly limit?: number | undefined;
+  /** false: for sending only, without rows; see subscribe.live in welcome.features. — true in version 1 */
+  readonly live?: boolean | undefined;
+  readonly maxBytes?: MaxBytes | undefined;
 }
 
 export interface Unsubscribe {
@@ -52,6 +55,7 @@ export interface History {
   readonly before: number;
   /** from 1 to 200 */
   readonly limit: number;
+  readonly maxBytes?: MaxBytes | undefined;
 }
 
 export interface Ping {
@@ -69,6 +73,8 @@ export interface Welcome {
   readonly epoch: Epoch;
   readonly serverTime: Time;
   readonly limits: Limits;
+  /** What was added to version 1 and this server knows: subscribe.live, maxBytes. Names that a client does not know are ignored. */
+  readonly features?: readonly string[] | undefined;
   readonly dedupe: { readonly retentionMs: number; };
 }
 
@@ -139,6 +145,15 @@ export interface Page {
   readonly more: boolean;
 }
 
+/** Answers a subscribe with live: false. */
+export interface Subscribed {
+  readonly type: "subscribed";
+  readonly ref?: Ref | undefined;
+  readonly room: Room;
+  /** Whether rows follow. */
+  readonly live: boolean;
+}
+
 export interface Unsubscribed {
   readonly type: "unsubscribed";
   readonly ref?: Ref | undefined;
@@ -206,11 +221,20 @@ export interface Limits {
   readonly snapshotRows?: number | undefined;
   /** Rows of a delta. — 500 in version 1 */
   readonly deltaRows?: number | undefined;
-  /** Bytes of a delta. — 1048576 in version 1 */
+  /** Of a snapshot, delta or page as encoded, though always one row. — 1048576 in version 1 */
   readonly deltaBytes?: number | undefined;
   /** Rows of a page. — 200 in version 1 */
   readonly pageRows?: number | undefined;
+  /** Rooms of one connection with live rows. — 1000 in version 1 */
+  readonly subscriptions?: number | undefined;
+  /** Rooms of one connection subscribed by live: false. — 1000 in version 1 */
+  readonly sendRooms?: number | undefined;
+  /** Of the greatest frame that the server sends, as encoded. — 8388608 in version 1 */
+  readonly serverFrame?: number | undefined;
 }
+
+/** Bytes of the answer as encoded, though always one row; see maxBytes in welcome.features. Beyond the server's own bound it means that. — from 1 to 9007199254740991 */
+export type MaxBytes = number;
 
 /** Chosen by the client, echoed in the answer. — at most 64 bytes */
 export type Ref = string;
@@ -254,16 +278,17 @@ export type Code = KnownCode | (string & {});
 export type Command = Hello | Subscribe | Unsubscribe | Send | Status | History | Ping;
 
 /** What a server sends. */
-export type ServerFrame = Welcome | Ack | Message | Snapshot | Delta | Page | Unsubscribed | Pong | ErrorFrame;
+export type ServerFrame = Welcome | Ack | Message | Snapshot | Delta | Page | Subscribed | Unsubscribed | Pong | ErrorFrame;
 
 /** The members of each frame by its type: s a string, i an integer, b a boolean, o an object, a an array, * anything; ? may be absent. */
 export const eventShapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  welcome: {"type":"s","ref":"s?","session":"s","actor":"s","server":"s","epoch":"s","serverTime":"i","limits":"o","dedupe":"o"},
+  welcome: {"type":"s","ref":"s?","session":"s","actor":"s","server":"s","epoch":"s","serverTime":"i","limits":"o","features":"a?","dedupe":"o"},
   ack: {"type":"s","ref":"s?","clientMessageId":"s","room":"s","messageId":"s","seq":"i","epoch":"s","at":"i","duplicate":"b"},
   message: {"type":"s","ref":"s?","room":"s","epoch":"s","seq":"i","messageId":"s","actor":"s","text":"s","at":"i","clientMessageId":"s?","data":"*?"},
   snapshot: {"type":"s","ref":"s?","room":"s","epoch":"s","head":"i","headId":"s","messages":"a"},
   delta: {"type":"s","ref":"s?","room":"s","epoch":"s","head":"i","headId":"s","messages":"a","more":"b"},
   page: {"type":"s","ref":"s?","room":"s","epoch":"s","messages":"a","more":"b"},
+  subscribed: {"type":"s","ref":"s?","room":"s","live":"b"},
   unsubscribed: {"type":"s","ref":"s?","room":"s","reason":"s?"},
   pong: {"type":"s","ref":"s?","serverTime":"i"},
   error: {"type":"s","ref":"s?","code":"s","message":"s","retryable":"b","retryAfterMs":"i?","clientMessageId":"s?","room":"s?","messageId":"s?"},
@@ -272,11 +297,11 @@ export const eventShapes: Readonly<Record<string, Readonly<Record<string, string
 /** The members of each frame by its type: s a string, i an integer, b a boolean, o an object, a an array, * anything; ? may be absent. */
 export const commandShapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   hello: {"type":"s","ref":"s?","token":"s","client":"s?"},
-  subscribe: {"type":"s","ref":"s?","room":"s","cursor":"o?","limit":"i?"},
+  subscribe: {"type":"s","ref":"s?","room":"s","cursor":"o?","limit":"i?","live":"b?","maxBytes":"i?"},
   unsubscribe: {"type":"s","ref":"s?","room":"s"},
   send: {"type":"s","ref":"s?","room":"s","clientMessageId":"s","text":"s","data":"*?","sentAt":"i?","follows":"s?"},
   status: {"type":"s","ref":"s?","room":"s","clientMessageId":"s","sentAt":"i?"},
-  history: {"type":"s","ref":"s?","room":"s","before":"i","limit":"i"},
+  history: {"type":"s","ref":"s?","room":"s","before":"i","limit":"i","maxBytes":"i?"},
   ping: {"type":"s","ref":"s?"},
 };
 
@@ -284,7 +309,7 @@ export const commandShapes: Readonly<Record<string, Readonly<Record<string, stri
 export const rowShape: Readonly<Record<string, string>> = {"seq":"i","messageId":"s","actor":"s","text":"s","at":"i","clientMessageId":"s?","data":"*?"};
 
 /** The limits of version 1. */
-export const defaultLimits: Readonly<Record<keyof Limits, number>> = {"text":16384,"data":65536,"frame":262144,"room":128,"clientId":128,"ref":64,"snapshotRows":200,"deltaRows":500,"deltaBytes":1048576,"pageRows":200};
+export const defaultLimits: Readonly<Record<keyof Limits, number>> = {"text":16384,"data":65536,"frame":262144,"room":128,"clientId":128,"ref":64,"snapshotRows":200,"deltaRows":500,"deltaBytes":1048576,"pageRows":200,"subscriptions":1000,"sendRooms":1000,"serverFrame":8388608};
 
 /** What follows from a code. `close` is the WebSocket close code where it ends the connection, else 0. */
 export interface Rule { readonly code: KnownCode; readonly retryable: boolean; readonly advice: string; readonly status: number; readonly close: number }
