@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -29,7 +30,7 @@ type (
 
 // Options of a client. URL, Token and Store are required.
 type Options struct {
-	// URL of the server's WebSocket, as ws://host:port/v1/ws.
+	// URL of the server's WebSocket, as ws://host:port/v1/ws. One that can't be dialled is refused by Open, with a *transport.DialError.
 	URL string
 	// Token gives a token to sign in with. It is asked for each time one is needed, so that it may fetch a new one; its
 	// context ends with the client.
@@ -63,6 +64,11 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Transport == nil {
 		o.Transport = ws.Dialer{}
+	}
+	if c, ok := o.Transport.(transport.Checker); ok {
+		if err := c.Check(o.URL); err != nil {
+			return o, fmt.Errorf("client: %w", err)
+		}
 	}
 	if o.Lease == 0 {
 		o.Lease = ids.DefaultLease

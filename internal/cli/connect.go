@@ -2,26 +2,34 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hapax/client"
 	"hapax/client/session"
 	"hapax/client/store"
 	"hapax/client/store/memory"
 	"hapax/client/store/sqlite"
+	"hapax/client/transport"
+	"hapax/client/transport/ws"
 )
 
 // connection holds the flags of every command that talks to a room server as a client does.
 type connection struct {
 	url, token string
+	cacert     string
+	quiet      bool
 	keep       keep
 }
 
@@ -29,8 +37,39 @@ type connection struct {
 type keep struct{ file, key string }
 
 func (c *connection) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.url, "url", os.Getenv("HAPAX_URL"), "the server, as ws://host:port or http://host:port (HAPAX_URL)")
-	cmd.Flags().StringVar(&c.token, "token", os.Getenv("HAPAX_TOKEN"), "a token, or @FILE that holds one and is read again when needed (HAPAX_TOKEN)")
+	c.addServer(cmd.Flags(), "a token")
+	cmd.Flags().BoolVar(&c.quiet, "quiet", false, "say nothing of connections that fail")
+}
+
+// addServer adds the flags that name a server, trust it and sign in to it. What the environment holds is no default that help could show.
+func (c *connection) addServer(f *pflag.FlagSet, token string) {
+	f.StringVar(&c.url, "url", "", "the server, as ws://host:port or http://host:port (else HAPAX_URL)")
+	f.StringVar(&c.token, "token", "", token+", or @FILE that holds one and is read again when needed (else HAPAX_TOKEN)")
+	f.StringVar(&c.cacert, "cacert", "", "a `FILE` of PEM certificates: who may sign the server's, in the place of those that the system trusts")
+}
+
+// word is what a flag says, or else the environment.
+func word(flag, env string) string {
+	if flag != "" {
+		return flag
+	}
+	return os.Getenv(env)
+}
+
+// roots reads --cacert, nil where it isn't given.
+func (c *connection) roots() (*x509.CertPool, error) {
+	if c.cacert == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.cacert)
+	if err != nil {
+		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf("--cacert: %w", err)}
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf("--cacert: %s holds no PEM certificate", c.cacert)}
+	}
+	return pool, nil
 }
 
 func (k *keep) add(cmd *cobra.Command, use string) {
@@ -40,7 +79,8 @@ func (k *keep) add(cmd *cobra.Command, use string) {
 
 // endpoint is the WebSocket address of a server that people write in several ways.
 func (c *connection) endpoint() (string, error) {
-	text := c.url
+	given := word(c.url, "HAPAX_URL")
+	text := given
 	if text == "" {
 		return "", usage("--url is missing: the server's address, as ws://127.0.0.1:7480")
 	}
@@ -48,8 +88,8 @@ func (c *connection) endpoint() (string, error) {
 		text = "ws://" + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", usage("--url %q is no address of a server; it looks like ws://127.0.0.1:7480", c.url)
+	if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", usage("--url %q is no address of a server; it looks like ws://127.0.0.1:7480", given)
 	}
 	switch u.Scheme {
 	case "http":
@@ -58,7 +98,7 @@ func (c *connection) endpoint() (string, error) {
 		u.Scheme = "wss"
 	case "ws", "wss":
 	default:
-		return "", usage("--url %q: the scheme must be ws, wss, http or https", c.url)
+		return "", usage("--url %q: the scheme must be ws, wss, http or https", given)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/v1/ws"
@@ -68,13 +108,14 @@ func (c *connection) endpoint() (string, error) {
 
 // tokens returns what the SDK asks for a token. A file is read each time, so that it may be renewed.
 func (c *connection) tokens() (func(context.Context) (string, error), error) {
-	if c.token == "" {
+	given := word(c.token, "HAPAX_TOKEN")
+	if given == "" {
 		return nil, usage(`--token is missing; a --dev server's is made by "hapax token --data DIR --actor NAME"`)
 	}
-	file, isFile := strings.CutPrefix(c.token, "@")
+	file, isFile := strings.CutPrefix(given, "@")
 	return func(context.Context) (string, error) {
 		if !isFile {
-			return c.token, nil
+			return given, nil
 		}
 		text, err := os.ReadFile(file)
 		return strings.TrimSpace(string(text)), err
@@ -123,11 +164,16 @@ func (k *keep) readKey() ([]byte, error) {
 	return key, nil
 }
 
-// dial opens a client by the flags. The caller closes it.
+// dial opens a client by the flags. It connects once the caller, who listens by then, calls Connect. The caller closes it.
 func (c *connection) dial(ctx context.Context, offline bool) (*client.Client, error) {
-	o := client.Options{Name: "hapax " + Version, Offline: offline}
+	o := client.Options{Name: "hapax " + Version, Offline: true}
 	var err error
 	if !offline {
+		roots, err := c.roots()
+		if err != nil {
+			return nil, err
+		}
+		o.Transport = ws.Dialer{Roots: roots}
 		if o.URL, err = c.endpoint(); err != nil {
 			return nil, err
 		}
@@ -171,6 +217,23 @@ func sameActor(ctx context.Context, s store.Store, token func(context.Context) (
 	}
 	return &ExitError{Code: ExitFailed, Err: fmt.Errorf("%w: the token is of %q, the store of %q", store.ErrWrongStore, claims.Subject, owner.Actor)}
 }
+
+// tell writes a line for each connection that failed or was lost, with its cause.
+func (c *connection) tell(w io.Writer, e client.Event) {
+	s, ok := e.(session.ConnectionChanged)
+	if !ok || c.quiet || s.Err == nil || s.State != session.Offline {
+		return
+	}
+	var dial *transport.DialError
+	text := s.Err.Error()
+	if !errors.As(s.Err, &dial) {
+		text = "the connection ended: " + text
+	}
+	fmt.Fprintf(w, "hapax: %s (next try in %s)\n", oneLine(text), time.Duration(s.RetryIn)*time.Millisecond)
+}
+
+// oneLine makes one harmless line of what may hold a server's words.
+func oneLine(text string) string { return harmless(strings.Join(strings.Fields(text), " ")) }
 
 // hopeless says whether an event means that a command can't go on without somebody's help, and why.
 func hopeless(e client.Event) error {

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hapax/client"
+	"hapax/client/session"
 	"hapax/protocol"
 )
 
 // askWait bounds how long a question waits for a server that can't be reached.
 const askWait = 30 * time.Second
+
+var errUnreached = errors.New("the server can't be reached")
 
 func newHistory() *cobra.Command {
 	var c connection
@@ -97,7 +101,7 @@ func printReceipt(cmd *cobra.Command, asJSON bool, room, id string, r client.Rec
 
 // ask opens a client for one question. A server that refuses the token ends it at once, one that is away in a while.
 func (c *connection) ask(cmd *cobra.Command, f func(context.Context, *client.Client) error) error {
-	ctx, cancel := context.WithTimeoutCause(cmd.Context(), askWait, errors.New("the server can't be reached"))
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), askWait, errUnreached)
 	defer cancel()
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
@@ -105,15 +109,24 @@ func (c *connection) ask(cmd *cobra.Command, f func(context.Context, *client.Cli
 	if err != nil {
 		return err
 	}
+	var last atomic.Value // why there is no connection
 	stop := cl.Listen(func(e client.Event) {
+		if s, ok := e.(session.ConnectionChanged); ok && s.Err != nil {
+			last.Store(s.Err.Error())
+		}
+		c.tell(cmd.ErrOrStderr(), e)
 		if err := hopeless(e); err != nil {
 			give(err)
 		}
 	})
 	defer stop()
+	cl.Connect()
 	err = f(ctx, cl)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+		if why, ok := last.Load().(string); ok && errors.Is(err, errUnreached) {
+			err = fmt.Errorf("%w: %s", err, oneLine(why))
+		}
 	}
 	if exit := new(ExitError); err != nil && !errors.As(err, &exit) {
 		err = &ExitError{Code: ExitFailed, Err: err}

@@ -3,13 +3,13 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +112,11 @@ func (m *management) once(ctx context.Context, method, address, token, key strin
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
 	}
-	resp, err := m.client.Do(r)
+	c, err := m.http()
+	if err != nil {
+		return err
+	}
+	resp, err := c.Do(r)
 	if err != nil {
 		return fmt.Errorf("the server can't be reached: %w", err)
 	}
@@ -146,12 +150,23 @@ func failed(err error) error {
 }
 
 func newManagement(cmd *cobra.Command) *management {
-	// No redirects: the token is for the server that was named.
-	m := &management{client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-	f := cmd.PersistentFlags()
-	f.StringVar(&m.url, "url", os.Getenv("HAPAX_URL"), "the server, as http://host:port (HAPAX_URL)")
-	f.StringVar(&m.token, "token", os.Getenv("HAPAX_TOKEN"), "a token with rights for the tenant, or @FILE that holds one (HAPAX_TOKEN)")
+	m := &management{}
+	m.addServer(cmd.PersistentFlags(), "a token with rights for the tenant")
 	return m
+}
+
+// http is the client of all requests. No redirects: the token is for the server that was named.
+func (m *management) http() (*http.Client, error) {
+	roots, err := m.roots()
+	if err != nil || m.client != nil {
+		return m.client, err
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	if roots != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
+	m.client = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return m.client, nil
 }
 
 // queryOf makes a query of the values that aren't empty.

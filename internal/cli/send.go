@@ -98,8 +98,11 @@ func (f *sendFlags) run(cmd *cobra.Command, texts []string) error {
 		timer := time.AfterFunc(f.timeout, func() { give(errors.New("no answer in time")) })
 		defer timer.Stop()
 	}
-	t := newTally(c, give)
+	t := newTally(c, give, func(e client.Event) { f.tell(cmd.ErrOrStderr(), e) })
 	defer t.stop()
+	if !f.offline {
+		c.Connect()
+	}
 	show := newProgress(cmd.ErrOrStderr(), len(texts))
 	err = f.feed(ctx, cmd.InOrStdin(), c, t, texts, show)
 	if !f.offline && (err == nil || refused(err)) {
@@ -109,7 +112,7 @@ func (f *sendFlags) run(cmd *cobra.Command, texts []string) error {
 	if cause := context.Cause(ctx); errors.Is(cause, session.ErrWrongStore) {
 		err = errors.Join(cause, t.takeBack(cmd.Context()))
 	}
-	sum := t.summary()
+	sum := t.summary(context.WithoutCancel(cmd.Context()))
 	return errors.Join(f.report(cmd, sum, err, context.Cause(ctx)), closing(c))
 }
 
@@ -254,10 +257,7 @@ func (f *sendFlags) report(cmd *cobra.Command, s sendSummary, failed, cause erro
 	if err := s.print(cmd.OutOrStdout(), f.json, f.offline); err != nil {
 		return &ExitError{Code: ExitMachine, Err: err}
 	}
-	kept := ""
-	if s.Waiting > 0 && f.keep.file == "" {
-		kept = "; without --store what still waited is gone with this command, and may have been stored or not"
-	}
+	kept := s.kept()
 	switch {
 	case failed != nil && (errors.Is(failed, client.ErrBroken) || errors.As(failed, new(*os.PathError))):
 		return &ExitError{Code: ExitMachine, Err: failed}

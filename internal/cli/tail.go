@@ -85,6 +85,7 @@ func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Cl
 	ctx, give := context.WithCancelCause(ctx)
 	defer give(nil)
 	stop := c.Listen(func(e client.Event) {
+		f.tell(cmd.ErrOrStderr(), e)
 		if err := hopeless(e); err != nil {
 			give(err)
 		}
@@ -103,6 +104,7 @@ func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Cl
 	if err := c.SubscribeRows(f.room, f.lines); err != nil {
 		return &ExitError{Code: ExitMachine, Err: err}
 	}
+	c.Connect()
 	for m, err := range c.Follow(ctx, f.room, place.position) {
 		if err != nil {
 			return &ExitError{Code: ExitMachine, Err: err}

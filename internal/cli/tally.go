@@ -25,6 +25,7 @@ const reconcile = time.Second
 type tally struct {
 	c    *client.Client
 	give context.CancelCauseFunc
+	tell func(client.Event) // of connections that fail
 	stop func()
 	bell chan struct{} // rung, without blocking, whenever something changed
 
@@ -42,13 +43,14 @@ type sendSummary struct {
 	Uncertain int    `json:"uncertain"`
 	Gone      int    `json:"gone"` // cancelled or discarded meanwhile by somebody else
 	Waiting   int    `json:"waiting"`
+	Unsent    int    `json:"neverSent"`        // of those that wait: certainly never left
 	Reason    string `json:"reason,omitempty"` // of the first row that is parked, uncertain or holds its room
 	Store     string `json:"store,omitempty"`
 }
 
-func newTally(c *client.Client, give context.CancelCauseFunc) *tally {
+func newTally(c *client.Client, give context.CancelCauseFunc, tell func(client.Event)) *tally {
 	t := &tally{
-		c: c, give: give, bell: make(chan struct{}, 1), open: map[client.Key]bool{},
+		c: c, give: give, tell: tell, bell: make(chan struct{}, 1), open: map[client.Key]bool{},
 		early: map[client.Key]session.RowConfirmed{}, reasons: map[client.Key]string{},
 	}
 	t.stop = c.Listen(t.hear)
@@ -86,6 +88,7 @@ func (t *tally) expect(k client.Key, own bool) {
 }
 
 func (t *tally) hear(e client.Event) {
+	t.tell(e)
 	if err := hopeless(e); err != nil {
 		t.give(err)
 	}
@@ -225,12 +228,55 @@ func (t *tally) takeBack(ctx context.Context) error {
 	return nil
 }
 
-func (t *tally) summary() sendSummary {
+// now is the summary as it stands.
+func (t *tally) now() sendSummary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.ended
 	s.Waiting = len(t.open)
 	return s
+}
+
+// summary ends the sending and tells what came of all.
+func (t *tally) summary(ctx context.Context) sendSummary {
+	t.c.Disconnect()
+	for range 2 { // the second is answered when what came with the first is done: from here on nothing leaves
+		t.c.Stats()
+	}
+	s := t.now()
+	if s.Waiting == 0 {
+		return s
+	}
+	for row, err := range t.c.Outbox(ctx) {
+		if err != nil {
+			break // what can't be read isn't claimed
+		}
+		t.mu.Lock()
+		if _, open := t.open[row.Key]; open && row.FirstSentAt == 0 {
+			s.Unsent++
+		}
+		t.mu.Unlock()
+	}
+	return s
+}
+
+// kept says what is known of messages that still wait when the command ends.
+func (s sendSummary) kept() string {
+	var text string
+	switch {
+	case s.Waiting == 0:
+		return ""
+	case s.Unsent == s.Waiting:
+		text = fmt.Sprintf("; nothing of the %d that waited has left", s.Waiting)
+	case s.Unsent > 0:
+		text = fmt.Sprintf("; of the %d that waited %d never left, the others may have been stored or not", s.Waiting, s.Unsent)
+	default:
+		text = fmt.Sprintf("; the %d that waited may have been stored or not", s.Waiting)
+	}
+	if s.Store == "" {
+		return text + "; without --store they are gone with this command"
+	}
+	return text + "; they wait in " + s.Store
 }
 
 func (s sendSummary) print(w io.Writer, asJSON, offline bool) error {
@@ -274,7 +320,7 @@ func (p *progress) sent(t *tally) {
 	if p.bar == nil {
 		return
 	}
-	s := t.summary()
+	s := t.now()
 	done := s.First + s.Duplicate + s.Parked + s.Uncertain
 	p.bar.ChangeMax(max(done+s.Waiting, 1))
 	// A bar that can't be drawn is no reason to stop sending.

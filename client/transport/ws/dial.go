@@ -4,6 +4,7 @@ package ws
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -27,6 +28,9 @@ func (d Dialer) options() (*websocket.DialOptions, func(bool) error, func()) {
 	t.ForceAttemptHTTP2 = false
 	t.TLSNextProto = nil
 	t.DisableKeepAlives = true
+	if d.Roots != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: d.Roots}
+	}
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)

@@ -5,8 +5,10 @@ package ws
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -21,26 +23,30 @@ const DefaultReadLimit = 4 << 20
 
 // Dialer dials WebSocket servers. The zero Dialer works.
 type Dialer struct {
-	Header    http.Header // sent with the request; ignored in the browser
-	ReadLimit int64       // bytes; 0 means DefaultReadLimit
+	Header    http.Header    // sent with the request; ignored in the browser
+	Roots     *x509.CertPool // who may sign the server's certificate, in the place of those the system trusts; ignored with Client and in the browser
+	ReadLimit int64          // bytes; 0 means DefaultReadLimit
 	Client    *http.Client
 }
 
-// Dial implements transport.Dialer. url may have the scheme ws, wss, http or https.
+// Dial implements transport.Dialer. url may have the scheme ws, wss, http or https. What it fails with is a *transport.DialError.
 func (d Dialer) Dial(ctx context.Context, url string) (transport.Conn, error) {
+	if err := d.Check(url); err != nil {
+		return nil, err
+	}
 	opts, cork, done := d.options()
 	c, resp, err := websocket.Dial(ctx, url, opts)
 	if err != nil {
 		done()
-		if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
-			return nil, fmt.Errorf("dial %s: the server answered %s", redact(url), resp.Status)
-		}
-		return nil, fmt.Errorf("dial %s: %w", redact(url), err)
+		return nil, dialFailed(url, resp, err)
 	}
 	if c.Subprotocol() != protocol.Subprotocol {
-		err := c.Close(websocket.StatusProtocolError, "subprotocol "+protocol.Subprotocol+" wanted")
+		_ = c.Close(websocket.StatusProtocolError, "subprotocol "+protocol.Subprotocol+" wanted")
 		done()
-		return nil, errors.Join(fmt.Errorf("dial %s: the server doesn't speak %s", redact(url), protocol.Subprotocol), err)
+		return nil, &transport.DialError{
+			URL: redact(url), Cause: transport.Subprotocol, Err: errors.New("the server doesn't speak " + protocol.Subprotocol),
+			Advice: "is this a Hapax server, and one of this version?",
+		}
 	}
 	limit := d.ReadLimit
 	if limit == 0 {
@@ -50,9 +56,38 @@ func (d Dialer) Dial(ctx context.Context, url string) (transport.Conn, error) {
 	return &conn{ws: c, cork: cork, done: done}, nil
 }
 
-// redact leaves out what a query may hold.
+// answerHead is how many bytes of a refusal are read: it only tells a TLS port apart.
+const answerHead = 512
+
+// dialFailed tells a refusal from a dial that led to no answer.
+func dialFailed(url string, resp *http.Response, err error) error {
+	if resp == nil || resp.StatusCode == http.StatusSwitchingProtocols {
+		return unopened(url, err)
+	}
+	var head []byte
+	if resp.Body != nil { // the library keeps the first KiB of it
+		head, _ = io.ReadAll(io.LimitReader(resp.Body, answerHead))
+	}
+	if plainRefused(resp, string(head)) {
+		return &transport.DialError{
+			URL: redact(url), Cause: transport.TLSWanted, Status: resp.StatusCode, Err: fmt.Errorf("the server answered %s", resp.Status),
+			Advice: "the port speaks TLS; is it wss:// or https://?",
+		}
+	}
+	return refused(url, resp)
+}
+
+// redact leaves out what may be secret: a query, and a name with its password.
 func redact(url string) string {
 	bare, _, _ := strings.Cut(url, "?")
+	scheme, rest, found := strings.Cut(bare, "://")
+	if !found {
+		return bare
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		return strings.TrimSuffix(scheme+"://"+host[at+1:]+"/"+path, "/")
+	}
 	return bare
 }
 
