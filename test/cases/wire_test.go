@@ -88,6 +88,22 @@ var wireWords = map[string]word{
 		}
 		return nil
 	},
+	// comes takes frames up to one that is as said.
+	"comes": func(r *run, s *Step) error {
+		c, err := r.socket(s)
+		if err != nil {
+			return err
+		}
+		for {
+			f, err := c.next(r.ctx, s.Skip)
+			if err != nil {
+				return fmt.Errorf("%w\n\twaiting for %s", err, show(s.Frame))
+			}
+			if r.vars.match(s.Frame, f) == nil {
+				return nil
+			}
+		}
+	},
 	// collect takes frames up to the answer to a ping: all that came until now.
 	"collect": func(r *run, s *Step) error {
 		c, err := r.socket(s)
