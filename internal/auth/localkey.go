@@ -10,8 +10,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
-
 	"hapax/protocol"
 )
 
@@ -143,21 +141,5 @@ func (k *LocalKey) Sign(actor string, rooms []Grant, ttl time.Duration, now time
 
 // SignClaims makes a token, valid from now for ttl.
 func (k *LocalKey) SignClaims(c Claims, ttl time.Duration, now time.Time) (string, error) {
-	if err := c.check(); err != nil {
-		return "", fmt.Errorf("auth: %w", err)
-	}
-	if ttl <= 0 || ttl > MaxLife {
-		return "", fmt.Errorf("auth: a token's time is above 0 and at most %v", MaxLife)
-	}
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"iss": LocalIssuer, "aud": LocalAudience, "sub": c.Actor, "iat": now.Unix(), "exp": now.Add(ttl).Unix(),
-		"rooms": claim(c.Rooms), "tenants": tenantClaim(c.Tenants),
-	}).SignedString(k.secret)
-	if err != nil {
-		return "", fmt.Errorf("auth: %w", err)
-	}
-	if len(token) > MaxToken {
-		return "", fmt.Errorf("auth: so many grants make a token of %d bytes; a server takes %d", len(token), MaxToken)
-	}
-	return token, nil
+	return (&Signer{secret: k.secret, issuer: LocalIssuer, audience: LocalAudience}).SignClaims(c, ttl, now)
 }

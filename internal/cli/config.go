@@ -19,7 +19,7 @@ Exit status: 0 it is right, 3 it is wrong, 64 wrong usage.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		configCommand("check", "Tell all that is wrong with the configuration; exit status 3 if anything is", serve.CheckGateway, func(cmd *cobra.Command, _ string) error {
+		configCommand("check", "Tell all that is wrong with the configuration; exit status 3 if anything is", serve.Check, func(cmd *cobra.Command, _ string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "the configuration is right")
 			return err
 		}),

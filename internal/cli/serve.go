@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ Exit status: 0 after a drain, 1 where the last proof of the gateway's log failed
 configuration is wrong, or the data folder is in use or of a newer version, 70 the store is damaged or failed (start again: only then it is known what the disk kept).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadConfig(cmd, file, serve.CheckGateway)
+			c, err := loadConfig(cmd, file, checkGateway)
 			if err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ configuration is wrong, or the data folder is in use or of a newer version, 70 t
 				Log:     logger,
 				Signals: signals,
 				Reloads: reloads,
-				Reload:  func() (config.Config, error) { return loadConfig(cmd, file, serve.CheckGateway) },
+				Reload:  func() (config.Config, error) { return loadConfig(cmd, file, checkGateway) },
 				Started: func(a serve.Addresses) { greet(cmd.OutOrStdout(), a, c.Data) },
 			}))
 		},
@@ -72,7 +73,10 @@ func addConfigFlags(cmd *cobra.Command, file *string) {
 }
 
 // check looks at what a configuration names beyond itself; nil: nothing.
-type check func(*config.Config) error
+type check func(context.Context, *config.Config) error
+
+// checkGateway is what serve checks before it starts; the rest it finds by opening it.
+func checkGateway(_ context.Context, c *config.Config) error { return serve.CheckGateway(c) }
 
 // loadConfig reads and checks the configuration, all faults at once; they exit with ExitConfig.
 func loadConfig(cmd *cobra.Command, file string, also check) (config.Config, error) {
@@ -80,7 +84,7 @@ func loadConfig(cmd *cobra.Command, file string, also check) (config.Config, err
 	if err == nil {
 		err = c.Validate()
 		if also != nil {
-			err = errors.Join(err, also(&c))
+			err = errors.Join(err, also(cmd.Context(), &c))
 		}
 	}
 	if err != nil {

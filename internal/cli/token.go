@@ -2,59 +2,102 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"hapax/internal/auth"
+	"hapax/internal/config"
 )
 
-func newToken() *cobra.Command {
-	var data, actor string
-	var rooms, tenants []string
-	var ttl time.Duration
-	c := &cobra.Command{
-		Use:   "token --data DIR --actor NAME [--room PATTERN=RIGHTS …] [--tenant PATTERN=RIGHTS …] [--ttl 24h]",
-		Short: "Sign a token for a server that runs with --dev",
-		Long: `Sign a token by the local key of a data folder and print it. A server that runs with --dev on that folder
-takes it; no other does. The key is made where the folder has none yet, and may be made before the server's first start.
+const tokenHelp = `Sign a token by the key that a server of the same configuration believes, and print it: --config, the environment and --data are read as
+"hapax serve" reads them. With auth.secret or auth.key_file it is signed by that, with auth.issuer and auth.audience where they are set. Where
+no auth is configured, or with --dev, it is signed by the local key of the data folder: only a server on that folder takes it. That key is made
+where the folder has none yet, and may be made before the server's first start.
 
 PATTERN is the name of a room or of a tenant of the gateway, or a prefix ending in * ("*" is every one). RIGHTS are r (read),
 w (write) or rw. Without --room and --tenant the token gives rw in every room and for every tenant; with either it gives
-what was named. Whoever reads every tenant is an operator. Whoever has a token is its actor until it expires.`,
+what was named. Whoever reads every tenant is an operator. Whoever has a token is its actor until it expires.
+
+Exit status: 0 printed, 3 the configuration is wrong, or tokens are signed by whoever holds the private keys of a key set, 64 wrong usage.`
+
+type tokenFlags struct {
+	config, actor  string
+	rooms, tenants []string
+	ttl            time.Duration
+}
+
+func newToken() *cobra.Command {
+	t := &tokenFlags{}
+	c := &cobra.Command{
+		Use:   "token --data DIR --actor NAME [--config FILE] [--room PATTERN=RIGHTS …] [--tenant PATTERN=RIGHTS …] [--ttl 24h]",
+		Short: "Sign a token as a server of the same configuration takes it",
+		Long:  tokenHelp,
 		Example: `  hapax token --data ./data --actor ann
   hapax token --data ./data --actor bot --room 'orders/*=w' --room news=r --ttl 1h
-  hapax token --data ./data --actor bookkeeper --tenant acme=rw`,
+  hapax token --config /etc/hapax/hapax.yaml --actor bookkeeper --tenant acme=rw`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			claims, err := parseClaims(actor, rooms, tenants)
-			if err != nil {
-				return err
-			}
-			key, err := auth.OpenLocalKey(data)
-			if err != nil {
-				return &ExitError{Code: ExitConfig, Err: err}
-			}
-			token, err := key.SignClaims(claims, ttl, time.Now())
-			if err != nil {
-				return usage("%w", err)
-			}
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), token); err != nil {
-				return &ExitError{Code: ExitMachine, Err: err}
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return t.run(cmd) },
 	}
 	f := c.Flags()
-	f.StringVar(&data, "data", "", "the server's data folder")
-	f.StringVar(&actor, "actor", "", "who the token speaks for: 1 to 128 bytes without control characters")
+	f.StringVar(&t.actor, "actor", "", "who the token speaks for: 1 to 128 bytes without control characters")
 	// An array and not a slice: a room's name may hold commas.
-	f.StringArrayVar(&rooms, "room", nil, "rights in a room or in those of a prefix, PATTERN=r, w or rw; may be given several times")
-	f.StringArrayVar(&tenants, "tenant", nil, "rights for a tenant of the gateway or for those of a prefix, PATTERN=r, w or rw; may be given several times")
-	f.DurationVar(&ttl, "ttl", 24*time.Hour, "how long the token is valid")
-	_ = c.MarkFlagRequired("data")
+	f.StringArrayVar(&t.rooms, "room", nil, "rights in a room or in those of a prefix, PATTERN=r, w or rw; may be given several times")
+	f.StringArrayVar(&t.tenants, "tenant", nil, "rights for a tenant of the gateway or for those of a prefix, PATTERN=r, w or rw; may be given several times")
+	f.DurationVar(&t.ttl, "ttl", 24*time.Hour, "how long the token is valid")
+	f.StringVar(&t.config, "config", os.Getenv("HAPAX_CONFIG"), "the server's YAML file; environment (HAPAX_…) and flags go over it")
+	f.String("data", "", "the server's data folder")
+	f.Bool("dev", false, "sign by the data folder's own key")
 	_ = c.MarkFlagRequired("actor")
 	return c
+}
+
+func (t *tokenFlags) run(cmd *cobra.Command) error {
+	claims, err := parseClaims(t.actor, t.rooms, t.tenants)
+	if err != nil {
+		return err
+	}
+	signer, err := t.signer(cmd)
+	if err != nil {
+		return err
+	}
+	token, err := signer.SignClaims(claims, t.ttl, time.Now())
+	if err != nil {
+		return usage("%w", err)
+	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), token); err != nil {
+		return &ExitError{Code: ExitMachine, Err: err}
+	}
+	return nil
+}
+
+// signer is what makes tokens: a configured key, or the data folder's own.
+func (t *tokenFlags) signer(cmd *cobra.Command) (interface {
+	SignClaims(auth.Claims, time.Duration, time.Time) (string, error)
+}, error) {
+	c, err := config.Load(t.config, os.Environ(), cmd.Flags())
+	if err != nil {
+		return nil, &ExitError{Code: ExitConfig, Err: err}
+	}
+	if c.Dev && c.Auth.Configured() && !cmd.Flags().Changed("dev") {
+		return nil, &ExitError{Code: ExitConfig, Err: c.Validate()}
+	}
+	if !c.DevMode() {
+		s, err := auth.SignerOf(c.Auth)
+		if err != nil {
+			return nil, &ExitError{Code: ExitConfig, Err: err}
+		}
+		return s, nil
+	}
+	if !cmd.Flags().Changed("data") && t.config == "" && os.Getenv("HAPAX_DATA") == "" {
+		return nil, usage(`required flag(s) "data" not set: the server's data folder, or --config FILE`)
+	}
+	key, err := auth.OpenLocalKey(c.Data)
+	if err != nil {
+		return nil, &ExitError{Code: ExitConfig, Err: err}
+	}
+	return key, nil
 }
 
 func parseClaims(actor string, rooms, tenants []string) (auth.Claims, error) {
