@@ -68,3 +68,12 @@ func (e *RowError) Is(target error) bool {
 	}
 	return target == ErrParked
 }
+
+// TrimmedError names messages of a room that the store's bound (store.Limits) dropped before the caller had read them: seqs From to To.
+// They are with the server still: History has them. Reading on from Position misses nothing else of the room.
+type TrimmedError struct{ store.Trimmed }
+
+func (e *TrimmedError) Error() string {
+	return fmt.Sprintf("client: messages %d to %d of room %q were dropped by the store's bound before they were read; history has them",
+		e.From, e.To, e.Room)
+}

@@ -47,9 +47,14 @@ func (c *Client) Forget(ctx context.Context, room string) error {
 }
 
 // Messages returns rows that the store holds of a room (of all, for "") with a position after the given one, rising, at
-// most limit. An app keeps the position of the last row that it has dealt with, and so misses none.
+// most limit. An app keeps the position of the last row that it has dealt with, and so misses none. A *TrimmedError comes with rows that
+// are good: it names others behind that position which the store's bound has dropped, and which History has.
 func (c *Client) Messages(ctx context.Context, room string, after int64, limit int) ([]Message, error) {
-	return c.store.Feed(ctx, room, after, limit)
+	rows, trimmed, err := c.store.Feed(ctx, room, after, limit)
+	if err == nil && len(trimmed) > 0 {
+		err = &TrimmedError{trimmed[0]}
+	}
+	return rows, err
 }
 
 // View returns the last rows that the store holds of a room with a seq below before (0: the last of all), by rising seq. It has
@@ -65,22 +70,31 @@ func (c *Client) Room(ctx context.Context, room string) (store.Room, bool, error
 
 // Follow returns the rows of a room (of all, for "") with a position after the given one, and then those that come, until ctx or the
 // client ends. It subscribes nothing. Leaving the loop, by panic too, loses nothing: follow again from the last row dealt with.
+// A *TrimmedError names rows that the store's bound dropped before this loop had them; the loop may go on, with the rows after those.
 func (c *Client) Follow(ctx context.Context, room string, after int64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
+		at := make(map[string]int64) // room → the last seq given, or told as dropped
 		for {
 			more := c.hub.changes()
-			rows, err := c.store.Feed(ctx, room, after, feedPage)
+			rows, trimmed, err := c.store.Feed(ctx, room, after, feedPage)
 			if err != nil {
 				if ctx.Err() == nil && c.ctx.Err() == nil {
 					yield(Message{}, err)
 				}
 				return
 			}
+			for _, t := range trimmed {
+				t.From = max(t.From, at[t.Room]+1)
+				at[t.Room] = max(at[t.Room], t.To)
+				if t.From <= t.To && !yield(Message{}, &TrimmedError{t}) {
+					return
+				}
+			}
 			for _, r := range rows {
 				if !yield(r, nil) {
 					return
 				}
-				after = r.Position
+				after, at[r.Room] = r.Position, r.Seq
 			}
 			if len(rows) > 0 {
 				continue
@@ -97,7 +111,7 @@ func (c *Client) Follow(ctx context.Context, room string, after int64) iter.Seq2
 }
 
 // Deliver is Follow by callback: f gets each row once while Deliver runs. A row at which f panics is told by a Panicked event, and
-// the next ones still come. It returns when ctx or the client ends (nil), or f's first error.
+// the next ones still come. It returns when ctx or the client ends (nil), f's first error, or a *TrimmedError.
 func (c *Client) Deliver(ctx context.Context, room string, after int64, f func(Message) error) error {
 	for m, err := range c.Follow(ctx, room, after) {
 		if err != nil {

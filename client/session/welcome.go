@@ -110,11 +110,14 @@ func (m *Machine) welcome(e protocol.Event) {
 
 // isOwner checks whom the store belongs to, and has it noted at the first welcome.
 func (m *Machine) isOwner(o store.Owner) bool {
-	if m.owner == (store.Owner{}) {
+	if !m.owner.Is(o) {
+		return false
+	}
+	if m.owner != o {
 		m.owner = o
 		m.step.bind = &o
 	}
-	return m.owner == o
+	return true
 }
 
 // helloRefused takes in an error that answers a hello.

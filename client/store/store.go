@@ -14,6 +14,7 @@ var (
 	ErrCorrupt         = errors.New("store: damaged; nothing was changed")
 	ErrIncompatible    = errors.New("store: written by a newer version; Reset makes it usable")
 	ErrWrongStore      = errors.New("store: belongs to another actor or server")
+	ErrUnowned         = errors.New("store: it holds rows that name no actor; only the app can say whose they are")
 	ErrWrongKey        = errors.New("store: its bodies are encrypted with another key")
 	ErrNotEncrypted    = errors.New("store: it holds bodies that are not encrypted, and a key was given")
 	ErrBusy            = errors.New("store: another process holds its lock")
@@ -31,6 +32,22 @@ type Limits struct {
 	Queued   int   // rows queued or sending; 10,000, so that an outage can't fill the disk
 	Aside    int   // rows parked or uncertain together; 1,000
 	AsideAge int64 // ms of server time that such a row lives; 7 days
+
+	// RoomRows and RoomBytes bound the messages kept of each room, the newest ones staying; negative: no bound. By default a memory
+	// store keeps 10,000 rows and 16 MiB of each, as it would grow without end, and a file keeps all.
+	RoomRows  int
+	RoomBytes int64
+}
+
+// DefaultRoomRows and DefaultRoomBytes bound a room in a memory store.
+const (
+	DefaultRoomRows  = 10_000
+	DefaultRoomBytes = 16 << 20
+)
+
+// Size is what a message counts in Limits.RoomBytes: its content and names, and an allowance for what keeps it.
+func (m *Message) Size() int64 {
+	return int64(len(m.Text)+len(m.Data)+len(m.Actor)+len(m.MessageID)+len(m.ClientMessageID)) + 256
 }
 
 // DefaultLimits are those of docs/spec/client.md.
@@ -50,10 +67,38 @@ func (l Limits) OrDefault() Limits {
 	return l
 }
 
-// Owner is to whom a store belongs. The zero Owner is that of a store before its first welcome.
+// Owner is to whom a store belongs. The zero Owner is that of a store that is nobody's yet.
 type Owner struct {
 	Actor  string
-	Server string // the welcome's `server`
+	Server string // the welcome's `server`; "" for a store that was opened for the actor and had no welcome yet
+}
+
+// Is reports whether what a welcome says is the owner, where the store knows one.
+func (o Owner) Is(welcome Owner) bool {
+	return (o.Actor == "" || o.Actor == welcome.Actor) && (o.Server == "" || o.Server == welcome.Server)
+}
+
+// Claimant is what an app says of itself when it opens a store that outlives its process (docs/spec/client.md, 2).
+type Claimant struct {
+	// Actor is whom the app is signed in as. A store of another one is refused with ErrWrongStore before anything of it is read or
+	// written, also without a network; one that is nobody's is this actor's from then on. "": the owner is compared at the first
+	// welcome, and rows that were there before and name nobody are not sent (ErrUnowned).
+	Actor string
+	// Claim takes a store whose rows are nobody's: without it that is ErrUnowned, as they may be another actor's.
+	Claim bool
+}
+
+// Notes judges whether the actor is to be noted, as the store is nobody's yet. ErrWrongStore, ErrUnowned.
+func (c Claimant) Notes(o Owner, rows bool) (bool, error) {
+	switch {
+	case c.Actor == "" || c.Actor == o.Actor:
+		return false, nil
+	case o.Actor != "":
+		return false, ErrWrongStore
+	case rows && !c.Claim:
+		return false, ErrUnowned
+	}
+	return true, nil
 }
 
 // Report tells what opening a store found and did.
@@ -87,7 +132,7 @@ type Store interface {
 	Device() ids.Device
 	// Report tells what opening found.
 	Report() Report
-	// Owner returns whom the store belongs to, zero before the first Bind.
+	// Owner returns whom the store belongs to, zero while that is nobody; without a server before the first Bind.
 	Owner(ctx context.Context) (Owner, error)
 	// Bind notes the owner at the first welcome. With the same owner it changes nothing; with another: ErrWrongStore.
 	Bind(ctx context.Context, o Owner) error
@@ -144,8 +189,9 @@ type Store interface {
 	Room(ctx context.Context, room string) (Room, bool, error)
 	// Rooms returns all views by rising name.
 	Rooms(ctx context.Context) ([]Room, error)
-	// Feed returns messages of a room (of all, for "") with a position after the given one, rising, at most limit.
-	Feed(ctx context.Context, room string, after int64, limit int) ([]Message, error)
+	// Feed returns messages of a room (of all, for "") with a position after the given one, rising, at most limit; and which of these
+	// rooms dropped messages with a position after the given one (Limits.RoomRows), as of the same moment.
+	Feed(ctx context.Context, room string, after int64, limit int) ([]Message, []Trimmed, error)
 	// View returns the last messages of a room with a seq below before (0: the last of all), by rising seq, at most limit;
 	// also those that an ack stored ahead of the cursor.
 	View(ctx context.Context, room string, before int64, limit int) ([]Message, error)
@@ -163,6 +209,24 @@ type Room struct {
 	// Replaced is the position that the last Snapshot took. An app whose own position is below it holds rows of a view
 	// that was replaced, and reads the room anew by View.
 	Replaced int64
+	// Trimmed is what the bound of a room's messages dropped since then; the zero Trimmed where nothing.
+	Trimmed Trimmed
+}
+
+// Trimmed names messages that the bound of their room dropped, oldest first: those of a seq from From to To, the last of which had
+// the position Position.
+type Trimmed struct {
+	Room     string
+	Position int64
+	From, To int64
+}
+
+// Drop adds a message to those dropped. They are dropped by rising seq.
+func (t *Trimmed) Drop(room string, position, seq int64) {
+	if t.Position == 0 {
+		t.Room, t.From = room, seq
+	}
+	t.Position, t.To = max(t.Position, position), seq
 }
 
 // Message is a stored row of a room.
@@ -172,4 +236,4 @@ type Message struct {
 }
 
 // Version is the schema version that this SDK reads and writes.
-const Version = 2
+const Version = 3

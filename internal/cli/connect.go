@@ -34,7 +34,11 @@ type connection struct {
 }
 
 // keep holds the flags of a client's store.
-type keep struct{ file, key string }
+type keep struct {
+	file, key string
+	actor     string       // whose it is; "" where that isn't known
+	limits    store.Limits // of a store in memory
+}
 
 func (c *connection) add(cmd *cobra.Command) {
 	c.addServer(cmd.Flags(), "a token")
@@ -129,10 +133,15 @@ func (k *keep) open(ctx context.Context) (store.Store, error) {
 		return nil, err
 	}
 	if k.file == "" {
-		return memory.Open(memory.NewMedium(), memory.Options{}), nil
+		return memory.Open(memory.NewMedium(), memory.Options{Limits: k.limits}), nil
 	}
-	s, err := sqlite.Open(ctx, k.file, sqlite.Options{Key: key})
+	s, err := sqlite.Open(ctx, k.file, sqlite.Options{Key: key, Claimant: store.Claimant{Actor: k.actor}})
 	switch {
+	case errors.Is(err, store.ErrWrongStore):
+		return nil, &ExitError{Code: ExitFailed, Err: fmt.Errorf("%s: %w%s", k.file, store.ErrWrongStore, k.owner(ctx, key))}
+	case errors.Is(err, store.ErrUnowned):
+		return nil, &ExitError{Code: ExitFailed, Err: fmt.Errorf(
+			`%s: %w; if they are %s's, "hapax outbox claim --store %s --actor %s" makes them so`, k.file, err, k.actor, k.file, k.actor)}
 	case errors.Is(err, store.ErrIncompatible):
 		return nil, &ExitError{Code: ExitConfig, Err: fmt.Errorf(`%s: %w; or "hapax outbox reset --store %s"`, k.file, err, k.file)}
 	case errors.Is(err, store.ErrNotEncrypted):
@@ -181,13 +190,13 @@ func (c *connection) dial(ctx context.Context, offline bool) (*client.Client, er
 			return nil, err
 		}
 	}
+	if c.keep.actor == "" {
+		if c.keep.actor, err = c.subject(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if o.Store, err = c.keep.open(ctx); err != nil {
 		return nil, err
-	}
-	if !offline {
-		if err := sameActor(ctx, o.Store, o.Token); err != nil {
-			return nil, errors.Join(err, o.Store.Close())
-		}
 	}
 	if offline {
 		// Neither is used before Connect, which an offline command never calls.
@@ -200,22 +209,38 @@ func (c *connection) dial(ctx context.Context, offline bool) (*client.Client, er
 	return cl, nil
 }
 
-// sameActor refuses a store that belongs to another actor than the token names, before a message of this one could lie in it and
-// be sent by the process that drains it as the owner. Only the server judges tokens, so one that can't be read here passes.
-func sameActor(ctx context.Context, s store.Store, token func(context.Context) (string, error)) error {
-	owner, err := s.Owner(ctx)
-	if err != nil || owner.Actor == "" {
-		return err
+// subject is the actor that --token names, "" where it names none: a store is opened for that one, before a message could lie in it and
+// be sent by the process that drains it as another. Only the server judges tokens, so one that can't be read here passes.
+func (c *connection) subject(ctx context.Context) (string, error) {
+	if c.token == "" {
+		return "", nil
+	}
+	token, err := c.tokens()
+	if err != nil {
+		return "", err
 	}
 	text, err := token(ctx)
 	if err != nil {
-		return &ExitError{Code: ExitConfig, Err: fmt.Errorf("--token: %w", err)}
+		return "", &ExitError{Code: ExitConfig, Err: fmt.Errorf("--token: %w", err)}
 	}
 	var claims jwt.RegisteredClaims
-	if _, _, err := jwt.NewParser().ParseUnverified(text, &claims); err != nil || claims.Subject == "" || claims.Subject == owner.Actor {
-		return nil
+	if _, _, err := jwt.NewParser().ParseUnverified(text, &claims); err != nil {
+		return "", nil
 	}
-	return &ExitError{Code: ExitFailed, Err: fmt.Errorf("%w: the token is of %q, the store of %q", store.ErrWrongStore, claims.Subject, owner.Actor)}
+	return claims.Subject, nil
+}
+
+// owner says whose a store is that is not this actor's.
+func (k *keep) owner(ctx context.Context, key []byte) string {
+	s, err := sqlite.Open(ctx, k.file, sqlite.Options{Key: key})
+	if err != nil {
+		return ""
+	}
+	o, err := s.Owner(ctx)
+	if err := errors.Join(err, s.Close()); err != nil {
+		return ""
+	}
+	return fmt.Sprintf(": it is %q's, and this is %q", o.Actor, k.actor)
 }
 
 // tell writes a line for each connection that failed or was lost, with its cause.

@@ -43,7 +43,7 @@ Exit status: 0 printed, 1 the server refused or can't be reached, 64 wrong usage
 			return c.ask(cmd, func(ctx context.Context, cl *client.Client) error {
 				rows, err := cl.History(ctx, room, before, limit)
 				for i := range rows {
-					if err := tail.print(cmd.OutOrStdout(), &client.Message{Message: rows[i]}); err != nil {
+					if err := tail.print(cmd.OutOrStdout(), &rows[i]); err != nil {
 						return &ExitError{Code: ExitMachine, Err: err}
 					}
 				}

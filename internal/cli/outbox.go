@@ -40,7 +40,7 @@ Exit status: 0 done, 1 there is no such row or its state forbids it, 64 wrong us
 		newOutboxChange(k, "discard ROOM ID", "Remove a row whatever its state", `If it was sent, the server may have stored it, or may still.`,
 			func(ctx context.Context, s store.Store, key store.Key) (store.Row, error) { return s.Discard(ctx, key) }),
 		newOutboxExport(k),
-		newOutboxEncrypt(k), newOutboxReset(k),
+		newOutboxClaim(k), newOutboxEncrypt(k), newOutboxReset(k),
 	)
 	return cmd
 }
@@ -238,4 +238,39 @@ func newOutboxEncrypt(k *keep) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func newOutboxClaim(k *keep) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "claim --store FILE --actor NAME",
+		Short: "Say whose the rows of a store are that name no actor",
+		Long: `Say whose the rows of a store are that name no actor, as they were stored by "send --offline" without --actor or --token.
+They are sent by nobody else from then on.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if k.file == "" || k.actor == "" {
+				return usage("--store and --actor are needed")
+			}
+			key, err := k.readKey()
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(k.file); err != nil {
+				return &ExitError{Code: ExitConfig, Err: err}
+			}
+			s, err := sqlite.Open(cmd.Context(), k.file, sqlite.Options{Key: key, Claimant: store.Claimant{Actor: k.actor, Claim: true}})
+			if err == nil {
+				err = s.Close()
+			}
+			switch {
+			case errors.Is(err, store.ErrWrongStore):
+				return &ExitError{Code: ExitFailed, Err: fmt.Errorf("%s: %w%s", k.file, store.ErrWrongStore, k.owner(cmd.Context(), key))}
+			case err != nil:
+				return &ExitError{Code: ExitMachine, Err: fmt.Errorf("%s: %w", k.file, err)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&k.actor, "actor", "", "the actor")
+	return cmd
 }

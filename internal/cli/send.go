@@ -46,6 +46,7 @@ Exit status: 0 all is stored, 1 something is parked, uncertain or still waits (s
 	}
 	f.add(cmd)
 	f.keep.add(cmd, "keeps the outbox, so that nothing is lost whatever happens to this command")
+	cmd.Flags().StringVar(&f.keep.actor, "actor", "", "whose messages these are, noted in --store (by default the subject of --token)")
 	cmd.Flags().StringVar(&f.room, "room", "", "the room")
 	cmd.Flags().StringVar(&f.id, "id", "", "the client message id of the only TEXT")
 	cmd.Flags().StringVar(&f.data, "data", "", "JSON that goes with each message")

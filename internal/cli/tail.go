@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,11 +20,18 @@ import (
 	"hapax/client"
 	"hapax/client/ids"
 	"hapax/client/session"
+	"hapax/client/store"
 	"hapax/protocol"
 )
 
 // bookmarkSync is how often a bookmark is forced to disk: a power cut repeats the lines of this time at most.
 const bookmarkSync = time.Second
+
+// A tail without a store holds what was not printed yet, up to about two pages of the server; what comes faster is fetched again.
+const (
+	tailRows  = 1000
+	tailBytes = 4 << 20
+)
 
 type tailFlags struct {
 	connection
@@ -66,6 +74,9 @@ func (f *tailFlags) run(cmd *cobra.Command) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	if f.keep.file == "" {
+		f.keep.limits = store.Limits{RoomRows: tailRows, RoomBytes: tailBytes}
+	}
 	c, err := f.dial(ctx, false)
 	if err != nil {
 		return err
@@ -106,19 +117,25 @@ func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Cl
 	}
 	c.Connect()
 	for m, err := range c.Follow(ctx, f.room, place.position) {
-		if err != nil {
-			return &ExitError{Code: ExitMachine, Err: err}
+		var t *client.TrimmedError
+		switch {
+		case errors.As(err, &t):
+			err = f.fetch(ctx, cmd, c, t)
+			m.Position, m.Seq = t.Position, t.To
+		case err == nil:
+			err = f.print(cmd.OutOrStdout(), &m.Message)
 		}
-		if err := f.print(cmd.OutOrStdout(), &m); err != nil {
-			if errors.Is(err, syscall.EPIPE) { // whoever read it has seen enough
-				return nil
-			}
-			return &ExitError{Code: ExitMachine, Err: err}
+		if err == nil {
+			err = place.move(m.Position)
 		}
-		if err := place.move(m.Position); err != nil {
+		switch {
+		case errors.Is(err, syscall.EPIPE): // whoever read it has seen enough
+			return nil
+		case errors.Is(err, context.Canceled):
+			continue
+		case err != nil:
 			return &ExitError{Code: ExitMachine, Err: err}
-		}
-		if f.until > 0 && m.Seq >= f.until {
+		case f.until > 0 && m.Seq >= f.until:
 			return nil
 		}
 	}
@@ -128,13 +145,53 @@ func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Cl
 	return nil
 }
 
+// fetch prints rows that came faster than they could be printed, and which the store no longer holds, from the server's history.
+func (f *tailFlags) fetch(ctx context.Context, cmd *cobra.Command, c *client.Client, t *client.TrimmedError) error {
+	for from := t.From; from <= t.To; {
+		end := min(t.To+1, from+int64(protocol.DefaultLimits.PageRows))
+		var rows []protocol.Message
+		for before := end; before > from; { // a page holds the newest that fit
+			page, err := c.History(ctx, f.room, before, int(before-from))
+			if err != nil {
+				return err
+			}
+			if len(page) == 0 {
+				break
+			}
+			rows = append(slices.Clone(page), rows...)
+			before = page[0].Seq
+		}
+		for i := range rows {
+			if rows[i].Seq < from {
+				continue
+			}
+			if rows[i].Seq > from {
+				missing(cmd, from, rows[i].Seq-1)
+			}
+			if err := f.print(cmd.OutOrStdout(), &rows[i]); err != nil {
+				return err
+			}
+			from = rows[i].Seq + 1
+		}
+		if from < end {
+			missing(cmd, from, end-1)
+			from = end
+		}
+	}
+	return nil
+}
+
+func missing(cmd *cobra.Command, from, to int64) {
+	fmt.Fprintf(cmd.ErrOrStderr(), "hapax: the server no longer keeps messages %d to %d\n", from, to)
+}
+
 // print writes one message as one line in one call, so that a crash never leaves half a line and a place past it.
-func (f *tailFlags) print(w io.Writer, m *client.Message) error {
+func (f *tailFlags) print(w io.Writer, m *protocol.Message) error {
 	var line []byte
 	if f.json {
 		line = protocol.AppendMessage(nil, m.Room, m.Epoch, m.Seq, m.MessageID, m.Actor, m.ClientMessageID, m.Text, m.Data, m.At)
 	} else {
-		line = appendText(nil, &m.Message)
+		line = appendText(nil, m)
 	}
 	_, err := w.Write(append(line, '\n'))
 	return err

@@ -29,6 +29,7 @@ type call struct {
 	Data    json.RawMessage
 	URL     string `json:",omitempty"`
 	Token   string `json:",omitempty"`
+	Actor   string `json:",omitempty"` // for whom a file is opened
 	Path    string `json:",omitempty"` // of the store's file
 	Session json.RawMessage
 	Rand    *float64 `json:",omitempty"`

@@ -45,6 +45,9 @@ type peer struct {
 
 var errRefused = errors.New("connection refused")
 
+// scriptActor is whom a script's welcome names.
+const scriptActor = "ann"
+
 func newScript(ctx context.Context) *script {
 	s := &script{waiting: map[string][]*memory.End{}, peers: map[string]*peer{}}
 	s.ctx, s.stop = context.WithCancel(ctx)
@@ -159,7 +162,7 @@ func (p *peer) write(ctx context.Context, frame any) error {
 // welcomeFrame answers a hello; change overrides its members.
 func welcomeFrame(hello map[string]any, change map[string]any) map[string]any {
 	w := map[string]any{
-		"type": "welcome", "ref": hello["ref"], "session": "s", "actor": "ann", "server": "srv", "epoch": "e1",
+		"type": "welcome", "ref": hello["ref"], "session": "s", "actor": scriptActor, "server": "srv", "epoch": "e1",
 		"serverTime": time.Now().UnixMilli(),
 		"limits":     map[string]any{"text": 16384, "data": 65536, "frame": 262144},
 		"dedupe":     map[string]any{"retentionMs": 30 * 24 * 3600_000},

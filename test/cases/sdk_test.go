@@ -87,7 +87,7 @@ func (a *sdk) open(ctx context.Context, c call) error {
 	if c.medium != nil {
 		a.st.Store = memory.Open(c.medium, memory.Options{Limits: o.Session.Limits, Fault: a.st.fault})
 	} else {
-		st, err := sqlite.Open(ctx, c.Path, sqlite.Options{Limits: o.Session.Limits})
+		st, err := sqlite.Open(ctx, c.Path, sqlite.Options{Limits: o.Session.Limits, Claimant: store.Claimant{Actor: c.Actor}})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -130,11 +131,12 @@ func (r *run) newAgent(s *Step) (agent, error) {
 }
 
 func (r *run) opening(s *Step) (c call, err error) {
-	c = call{Do: "open", Offline: s.Kind == "offline", Poll: 50}
+	c = call{Do: "open", Offline: s.Kind == "offline", Poll: 50, Actor: s.As}
 	if r.script != nil {
 		c.Poll = 60_000 // an hour of the script's clock is to cost little
 		fixed := 1.0
 		c.URL, c.Token, c.dialer, c.Rand = "ws://script", "token of "+s.As, r.script.dialer(s.Name), &fixed
+		c.Actor = cmp.Or(s.As, scriptActor)
 	} else {
 		c.URL = "ws://" + r.net.Addr() + "/v1/ws"
 		if s.To == "direct" {
@@ -143,6 +145,9 @@ func (r *run) opening(s *Step) (c call, err error) {
 		if c.Token, err = r.house.token(s.As, s.Rooms); err != nil {
 			return c, err
 		}
+	}
+	if s.How == "anybody" {
+		c.Actor = ""
 	}
 	limits := s.Limits
 	if lease, ok := integer(limits["lease"]); ok {

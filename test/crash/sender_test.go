@@ -14,6 +14,7 @@ import (
 
 	"hapax/client"
 	"hapax/client/session"
+	"hapax/client/store"
 	"hapax/client/store/sqlite"
 	"hapax/test/check"
 )
@@ -63,7 +64,7 @@ type started struct {
 
 func newSDKClient(ctx context.Context, n int, dir, addr, token string, rooms []string, rec *record) (*sdkClient, error) {
 	actor := fmt.Sprintf("sdk-%d", n)
-	s, err := sqlite.Open(ctx, fmt.Sprintf("%s/%s.db", dir, actor), sqlite.Options{})
+	s, err := sqlite.Open(ctx, fmt.Sprintf("%s/%s.db", dir, actor), sqlite.Options{Claimant: store.Claimant{Actor: actor}})
 	if err != nil {
 		return nil, err
 	}

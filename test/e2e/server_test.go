@@ -14,6 +14,7 @@ import (
 
 	"hapax/client"
 	"hapax/client/session"
+	"hapax/client/store"
 	"hapax/client/store/sqlite"
 	"hapax/internal/auth"
 	"hapax/internal/badnet"
@@ -97,7 +98,7 @@ func (h *house) open(actor, file string) *client.Client {
 
 func (h *house) openWith(actor, file string, bounds session.Config) *client.Client {
 	h.t.Helper()
-	st, err := sqlite.Open(h.t.Context(), file, sqlite.Options{})
+	st, err := sqlite.Open(h.t.Context(), file, sqlite.Options{Claimant: store.Claimant{Actor: actor}})
 	if err != nil {
 		h.t.Fatal(err)
 	}

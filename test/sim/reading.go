@@ -57,7 +57,7 @@ func (a *app) readAnew(v store.Room, r *reading) {
 }
 
 func (a *app) readOn(v store.Room, r *reading) {
-	rows, err := a.c.other.Feed(ctx, v.Room, r.position, 1<<30)
+	rows, _, err := a.c.other.Feed(ctx, v.Room, r.position, 1<<30)
 	if err != nil {
 		a.c.w.wrong("%s: feed: %v", a.c.name, err)
 	}

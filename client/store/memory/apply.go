@@ -51,11 +51,11 @@ func (s *Store) Apply(ctx context.Context, fence int64, changes []store.Change) 
 			case store.Step:
 				results[i] = m.step(c)
 			case store.Confirm:
-				results[i] = m.confirm(c)
+				results[i] = m.confirm(c, s.limits)
 			case store.Rows:
-				results[i] = m.advance(c)
+				results[i] = m.advance(c, s.limits)
 			case store.Snapshot:
-				results[i] = m.replace(c)
+				results[i] = m.replace(c, s.limits)
 			}
 		}
 		return nil
@@ -76,12 +76,14 @@ func (m *Medium) step(c store.Step) store.Result {
 	return store.Result{Applied: ok, Row: row}
 }
 
-func (m *Medium) confirm(c store.Confirm) store.Result {
+func (m *Medium) confirm(c store.Confirm, l store.Limits) store.Result {
 	rec := m.keys[c.Key]
 	if rec == nil {
 		return store.Result{}
 	}
-	m.ack(m.view(c.Room), c.Message(m.owner, rec.body))
+	v := m.view(c.Room)
+	m.ack(v, c.Message(m.owner, rec.body))
+	m.trim(v, l)
 	m.remove(rec.row)
 	return store.Result{Applied: true, Row: rec.row}
 }

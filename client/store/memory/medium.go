@@ -72,7 +72,7 @@ func (m *Medium) Copy() *Medium {
 	}
 	for name, v := range m.views {
 		w := c.view(name)
-		w.cursor, w.replaced = v.cursor, v.replaced
+		w.cursor, w.replaced, w.trimmed = v.cursor, v.replaced, v.trimmed
 		for _, msg := range v.messages {
 			c.put(w, *msg)
 		}

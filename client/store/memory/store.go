@@ -37,6 +37,12 @@ var _ store.Store = (*Store)(nil)
 func Open(m *Medium, o Options) *Store {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if o.Limits.RoomRows == 0 {
+		o.Limits.RoomRows = store.DefaultRoomRows
+	}
+	if o.Limits.RoomBytes == 0 {
+		o.Limits.RoomBytes = store.DefaultRoomBytes
+	}
 	s := &Store{m: m, limits: o.Limits.OrDefault(), fault: o.Fault, created: m.changes == 0 && len(m.handles) == 0, seen: m.changes}
 	if s.fault == nil {
 		s.fault = func(string, bool) error { return nil }

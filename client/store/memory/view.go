@@ -17,6 +17,8 @@ type view struct {
 	replaced int64
 	messages []*store.Message // by rising seq, then messageId
 	byID     map[string]*store.Message
+	bytes    int64 // store.Message.Size of messages
+	trimmed  store.Trimmed
 }
 
 // view returns a room's view, made where there was none.
@@ -53,6 +55,7 @@ func (v *view) at(epoch string, seq int64) *store.Message {
 func (m *Medium) drop(v *view, o *store.Message) {
 	i, _ := slices.BinarySearchFunc(v.messages, o, order)
 	v.messages = slices.Delete(v.messages, i, i+1)
+	v.bytes -= o.Size()
 	delete(v.byID, o.MessageID)
 	if i, ok := slices.BinarySearchFunc(m.log, o.Position, byPosition); ok {
 		m.log = slices.Delete(m.log, i, i+1)
@@ -71,6 +74,7 @@ func (m *Medium) put(v *view, msg store.Message) {
 	i, _ := slices.BinarySearchFunc(v.messages, &msg, order)
 	v.messages = slices.Insert(v.messages, i, &msg)
 	v.byID[msg.MessageID] = &msg
+	v.bytes += msg.Size()
 	if msg.Position != 0 {
 		i, _ := slices.BinarySearchFunc(m.log, msg.Position, byPosition)
 		m.log = slices.Insert(m.log, i, &msg)
@@ -99,7 +103,18 @@ func (m *Medium) arrive(v *view, arrived []store.Arrived) {
 	}
 }
 
-func (m *Medium) advance(c store.Rows) store.Result {
+// trim drops the oldest messages above a room's bounds, never the newest. What only an ack has told of isn't in the feed: nobody misses it.
+func (m *Medium) trim(v *view, l store.Limits) {
+	for len(v.messages) > 1 && (l.RoomRows > 0 && len(v.messages) > l.RoomRows || l.RoomBytes > 0 && v.bytes > l.RoomBytes) {
+		o := v.messages[0]
+		if o.Position > 0 {
+			v.trimmed.Drop(o.Room, o.Position, o.Seq)
+		}
+		m.drop(v, o)
+	}
+}
+
+func (m *Medium) advance(c store.Rows, l store.Limits) store.Result {
 	v := m.views[c.Room]
 	if v == nil || v.cursor != c.From {
 		var res store.Result
@@ -109,16 +124,17 @@ func (m *Medium) advance(c store.Rows) store.Result {
 		return res
 	}
 	m.arrive(v, c.Messages)
+	m.trim(v, l)
 	v.cursor = c.To
 	res := store.Result{Applied: true, Cursor: c.To}
 	m.settle(c.Messages, c.Now, &res)
 	return res
 }
 
-func (m *Medium) replace(c store.Snapshot) store.Result {
+func (m *Medium) replace(c store.Snapshot, l store.Limits) store.Result {
 	v := m.view(c.Room)
 	m.feed++
-	v.replaced = m.feed
+	v.replaced, v.trimmed = m.feed, store.Trimmed{}
 	in := make(map[string]bool, len(c.Messages))
 	for _, a := range c.Messages {
 		in[a.MessageID] = true
@@ -130,6 +146,7 @@ func (m *Medium) replace(c store.Snapshot) store.Result {
 		}
 	}
 	m.arrive(v, c.Messages)
+	m.trim(v, l)
 	v.cursor = c.Cursor
 	res := store.Result{Applied: true, Cursor: c.Cursor}
 	m.settle(c.Messages, c.Now, &res)
@@ -140,7 +157,7 @@ func (m *Medium) replace(c store.Snapshot) store.Result {
 func (s *Store) Room(ctx context.Context, room string) (r store.Room, ok bool, err error) {
 	err = s.read(ctx, "Room", func(m *Medium) error {
 		if v := m.views[room]; v != nil && v.cursor.Epoch != "" {
-			r, ok = store.Room{Room: room, Cursor: v.cursor, Replaced: v.replaced}, true
+			r, ok = store.Room{Room: room, Cursor: v.cursor, Replaced: v.replaced, Trimmed: v.trimmed}, true
 		}
 		return nil
 	})
@@ -152,7 +169,7 @@ func (s *Store) Rooms(ctx context.Context) (rooms []store.Room, err error) {
 	err = s.read(ctx, "Rooms", func(m *Medium) error {
 		for name, v := range m.views {
 			if v.cursor.Epoch != "" {
-				rooms = append(rooms, store.Room{Room: name, Cursor: v.cursor, Replaced: v.replaced})
+				rooms = append(rooms, store.Room{Room: name, Cursor: v.cursor, Replaced: v.replaced, Trimmed: v.trimmed})
 			}
 		}
 		slices.SortFunc(rooms, func(a, b store.Room) int { return strings.Compare(a.Room, b.Room) })
@@ -162,7 +179,9 @@ func (s *Store) Rooms(ctx context.Context) (rooms []store.Room, err error) {
 }
 
 // Feed implements store.Store.
-func (s *Store) Feed(ctx context.Context, room string, after int64, limit int) (msgs []store.Message, err error) {
+func (s *Store) Feed(
+	ctx context.Context, room string, after int64, limit int,
+) (msgs []store.Message, trimmed []store.Trimmed, err error) {
 	err = s.read(ctx, "Feed", func(m *Medium) error {
 		i, _ := slices.BinarySearchFunc(m.log, max(after, 0)+1, byPosition)
 		for ; i < len(m.log) && len(msgs) < limit; i++ {
@@ -170,9 +189,15 @@ func (s *Store) Feed(ctx context.Context, room string, after int64, limit int) (
 				msgs = append(msgs, cloneMessage(m.log[i]))
 			}
 		}
+		for name, v := range m.views {
+			if (room == "" || room == name) && v.trimmed.Position > max(after, 0) {
+				trimmed = append(trimmed, v.trimmed)
+			}
+		}
+		slices.SortFunc(trimmed, func(a, b store.Trimmed) int { return strings.Compare(a.Room, b.Room) })
 		return nil
 	})
-	return msgs, err
+	return msgs, trimmed, err
 }
 
 // View implements store.Store.

@@ -26,7 +26,7 @@ func (s *Store) Drain(ctx context.Context) (fence int64, err error) {
 		if fence, err = s.raise(d); err != nil {
 			return errors.Join(err, s.lock.Unlock())
 		}
-		s.fence = fence
+		s.fence, s.weights = fence, nil
 		return nil
 	})
 	if err != nil {

@@ -9,7 +9,8 @@
 // PRAGMA user_version numbers the schema, PRAGMA application_id marks the file as one of ours. schema.go lists the steps, each
 // run in a transaction of its own. The list is a dozen lines, so it needs no migration library: such a one brings a
 // table of its own, database/sql, and a way back, and a store must never go back. v1: outbox, messages, cursors; v2 adds
-// the device and its marks. Files of v1 lie in testdata.
+// the device and its marks; v3 what a bounded room dropped, which rooms other processes want, and for whom the store was opened. Files of
+// v1 and v2 lie in testdata.
 //
 // # Encryption
 //

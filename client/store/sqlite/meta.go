@@ -117,19 +117,57 @@ func (s *Store) Owner(ctx context.Context) (o store.Owner, err error) {
 	return o, err
 }
 
+// owner reads whom the store belongs to: by its first welcome, or by who opened it first.
 func (d *db) owner() (o store.Owner, err error) {
-	for name, to := range map[string]*string{"actor": &o.Actor, "server": &o.Server} {
+	var noted string
+	for name, to := range map[string]*string{"actor": &o.Actor, "server": &o.Server, "opened_by": &noted} {
 		v, err := d.meta(name)
 		if err != nil {
 			return o, err
 		}
 		text, ok := v.(string)
-		if !ok {
+		if !ok && (v != nil || to != &noted) {
 			return o, fmt.Errorf("%w: %s is %v", store.ErrCorrupt, name, v)
 		}
 		*to = text
 	}
+	if o.Actor == "" {
+		o.Actor = noted
+	}
 	return o, nil
+}
+
+// claims judges whether the actor for whom the store is opened is to be noted.
+func (d *db) claims(c store.Claimant) (notes bool, err error) {
+	o, err := d.owner()
+	if err != nil {
+		return false, err
+	}
+	rows, err := d.int(`SELECT EXISTS (SELECT 1 FROM outbox)`)
+	if err != nil {
+		return false, err
+	}
+	return c.Notes(o, rows != 0)
+}
+
+// claim notes the actor where the store is nobody's, and whether its rows are.
+func (s *Store) claim() error {
+	return s.db.write(func() error {
+		notes, err := s.db.claims(s.claimant)
+		if err == nil && notes {
+			err = s.db.setMeta("opened_by", s.claimant.Actor)
+		}
+		if err != nil || s.claimant.Actor != "" {
+			return err
+		}
+		o, err := s.db.owner()
+		if err != nil || o.Actor != "" {
+			return err
+		}
+		n, err := s.db.int(`SELECT EXISTS (SELECT 1 FROM outbox)`)
+		s.unowned = n != 0
+		return err
+	})
 }
 
 // Bind implements store.Store.
@@ -142,8 +180,10 @@ func (s *Store) Bind(ctx context.Context, o store.Owner) error {
 		switch {
 		case err != nil || have == o:
 			return err
-		case have != store.Owner{}:
+		case !have.Is(o):
 			return store.ErrWrongStore
+		case have.Actor == "" && s.unowned:
+			return store.ErrUnowned
 		}
 		if err := d.setMeta("actor", o.Actor); err != nil {
 			return err

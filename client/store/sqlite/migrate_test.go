@@ -5,6 +5,7 @@ package sqlite
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -25,22 +26,26 @@ func open(tb testing.TB, path string, o Options) *Store {
 	return s
 }
 
-// TestMigrateFromV1 is C11: all rows, same ids, same order, from every kind of file that version 1 left.
-func TestMigrateFromV1(t *testing.T) {
+// TestMigrate is C11: all rows, same ids, same order, from every kind of file that an earlier version left.
+func TestMigrate(t *testing.T) {
 	if *rewriteV1 {
 		writeV1(t)
 	}
 	want := asJSONText(t, readWanted(t))
 	for _, c := range []struct {
-		name string
-		key  []byte
-	}{{"plain.db", nil}, {"killed.db", nil}, {"sealed.db", v1Key}, {"plain.db", v1Key}} {
-		path := v1File(t, c.name)
+		version int
+		name    string
+		key     []byte
+	}{
+		{1, "plain.db", nil}, {1, "killed.db", nil}, {1, "sealed.db", v1Key}, {1, "plain.db", v1Key},
+		{2, "plain.db", nil}, {2, "killed.db", nil}, {2, "sealed.db", v1Key}, {2, "plain.db", v1Key},
+	} {
+		path := oldFile(t, c.version, c.name)
 		s := open(t, path, Options{Key: c.key, Encrypt: c.name == "plain.db" && c.key != nil})
 		if got := asJSONText(t, wantedOf(t, s)); got != want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, want)
 		}
-		if r := s.Report(); r != (store.Report{From: 1, To: 2}) {
+		if r := s.Report(); r != (store.Report{From: c.version, To: store.Version}) {
 			t.Errorf("%s: report %+v", c.name, r)
 		}
 		owner, err := s.Owner(t.Context())
@@ -61,7 +66,7 @@ func TestMigrateFromV1(t *testing.T) {
 			t.Fatal(err)
 		}
 		s = open(t, path, Options{Key: c.key})
-		if r := s.Report(); r != (store.Report{From: 2, To: 2}) || s.Device() != device {
+		if r := s.Report(); r != (store.Report{From: store.Version, To: store.Version}) || s.Device() != device {
 			t.Errorf("%s: opened again: %+v", c.name, r)
 		}
 	}
@@ -130,19 +135,21 @@ func TestStepsAreFrozen(t *testing.T) {
 	if got, want := schema(fresh), schema(v1File(t, "plain.db")); got != want {
 		t.Errorf("version 1 changed:\n%s\nwas\n%s", got, want)
 	}
-	// A store of version 2 that was migrated is one that was made.
-	made, migrated := newFile(t).path, v1File(t, "plain.db")
-	for _, path := range []string{made, migrated} {
+	// A store that was migrated is one that was made.
+	made, migrated, later := newFile(t).path, v1File(t, "plain.db"), oldFile(t, 2, "plain.db")
+	for _, path := range []string{made, migrated, later} {
 		if err := open(t, path, Options{}).Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, want := schema(migrated), schema(made); got != want {
-		t.Errorf("migrated:\n%s\nmade:\n%s", got, want)
+	for _, path := range []string{migrated, later} {
+		if got, want := schema(path), schema(made); got != want {
+			t.Errorf("migrated:\n%s\nmade:\n%s", got, want)
+		}
 	}
 }
 
-// newer makes a file of version 3, whose schema this SDK doesn't know.
+// newer makes a file of a later version, whose schema this SDK doesn't know.
 func newer(tb testing.TB) (path string, device ids.Device, mark ids.Lease) {
 	tb.Helper()
 	path = v1File(tb, "plain.db")
@@ -151,8 +158,8 @@ func newer(tb testing.TB) (path string, device ids.Device, mark ids.Lease) {
 	if err := errors.Join(err, s.Close()); err != nil {
 		tb.Fatal(err)
 	}
-	raw(tb, path, `
-		PRAGMA user_version = 3;
+	raw(tb, path, fmt.Sprintf(`
+		PRAGMA user_version = %d;
 		ALTER TABLE outbox ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
 		UPDATE outbox SET state = 9 WHERE position = 4;
 		ALTER TABLE messages RENAME COLUMN text TO body;
@@ -160,7 +167,7 @@ func newer(tb testing.TB) (path string, device ids.Device, mark ids.Lease) {
 		INSERT INTO reactions VALUES ('harbour', '⚓');
 		CREATE VIEW v AS SELECT * FROM reactions;
 		CREATE TRIGGER t AFTER DELETE ON outbox BEGIN DELETE FROM reactions; END;
-		INSERT INTO meta VALUES ('zstd', 1);`)
+		INSERT INTO meta VALUES ('zstd', 1);`, store.Version+1))
 	return path, s.Device(), l
 }
 
@@ -180,7 +187,7 @@ func TestIncompatible(t *testing.T) {
 		t.Fatal("opening changed the file")
 	}
 	r, err := Reset(t.Context(), path, Options{})
-	if err != nil || r != (store.Report{From: 3, To: 2, SetAside: 1}) {
+	if err != nil || r != (store.Report{From: store.Version + 1, To: store.Version, SetAside: 1}) {
 		t.Fatalf("reset: %+v, %v", r, err)
 	}
 	s := open(t, path, Options{})

@@ -21,6 +21,7 @@ import (
 
 // Options of a store.
 type Options struct {
+	store.Claimant
 	Limits store.Limits
 	Key    []byte // 32 bytes: bodies are sealed with it (see the package's doc); nil: they are not
 	// Encrypt seals a store that holds bodies in the clear, all in one transaction. Without it such a store is refused with
@@ -41,30 +42,34 @@ type locker interface {
 
 // Store is one handle on a file. It implements store.Store.
 type Store struct {
-	limits  store.Limits
-	path    string
-	device  ids.Device
-	report  store.Report
-	seal    *sealer
-	encrypt bool // Options.Encrypt
+	limits   store.Limits
+	path     string
+	device   ids.Device
+	report   store.Report
+	seal     *sealer
+	encrypt  bool // Options.Encrypt
+	claimant store.Claimant
+	unowned  bool // opened for nobody in particular, with rows that are nobody's
 
 	closing chan struct{} // closed by Close, before it waits for mu
 	shut    sync.Once
 	busy    waiting // guarded by mu
 
-	mu     sync.Mutex
-	db     *db
-	lock   locker
-	sealed bool // the store is known to be sealed with this handle's key
-	closed bool
-	fence  int64 // the fence under which this handle drains, 0 if it doesn't
-	seen   int64 // data_version as of the last Changed
+	mu      sync.Mutex
+	db      *db
+	lock    locker
+	sealed  bool // the store is known to be sealed with this handle's key
+	closed  bool
+	weights map[string]weight // of rooms, since this handle drains
+	fence   int64             // the fence under which this handle drains, 0 if it doesn't
+	seen    int64             // data_version as of the last Changed
 }
 
 var _ store.Store = (*Store)(nil)
 
 // Open opens the store at a path, made where there is none. Errors: store.ErrCorrupt for a file that isn't a readable store, store.ErrIncompatible
-// for one of a newer version, store.ErrWrongKey, store.ErrNotEncrypted, store.ErrBusy
+// for one of a newer version, store.ErrWrongKey, store.ErrNotEncrypted,
+// store.ErrWrongStore, store.ErrUnowned, store.ErrBusy
 // where another process has held the file's lock for 10 s; others mean that the machine failed. None of them changes the file.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
@@ -147,6 +152,9 @@ func (s *Store) prepare(o Options) error {
 	case version > last:
 		return fmt.Errorf("%w (its version is %d, the newest known is %d)", store.ErrIncompatible, version, last)
 	case version > 0:
+		if _, err := d.claims(s.claimant); err != nil { // before the migration, which writes
+			return err
+		}
 		if err := errors.Join(s.checkKey(), s.checkEncrypted()); err != nil {
 			return err
 		}
@@ -173,6 +181,9 @@ func (s *Store) prepare(o Options) error {
 // load reads what the handle keeps, once the rows can be read.
 func (s *Store) load(version int) (err error) {
 	if err := s.enableKey(); err != nil {
+		return err
+	}
+	if err := s.claim(); err != nil {
 		return err
 	}
 	if s.report.SetAside, err = s.setAsideUnreadable(); err != nil {
@@ -203,7 +214,7 @@ func (s *Store) loadDevice() error {
 }
 
 func newStore(o Options) *Store {
-	return &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt, closing: make(chan struct{})}
+	return &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt, claimant: o.Claimant, closing: make(chan struct{})}
 }
 
 // Close implements store.Store.

@@ -22,6 +22,7 @@ type step struct {
 var steps = []step{
 	{1, func(d *db) error { return d.script(schemaV1) }},
 	{2, addMarks},
+	{3, func(d *db) error { return d.script(schemaV3) }},
 }
 
 // schemaV1: in a sealed store, outbox.text and messages.text hold text and data sealed together as a BLOB, and
@@ -73,6 +74,20 @@ CREATE TABLE cursors (
 	replaced INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE aside (n INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, why TEXT NOT NULL, row BLOB NOT NULL);
+`
+
+// schemaV3: what a bounded room dropped, and which rooms processes want that don't drain the store.
+const schemaV3 = `
+ALTER TABLE cursors ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE cursors ADD COLUMN trimmed_from INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE cursors ADD COLUMN trimmed_to INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE wishes (
+	handle BLOB NOT NULL,
+	room TEXT NOT NULL,
+	rows INTEGER NOT NULL,
+	beat INTEGER NOT NULL,
+	PRIMARY KEY (handle, room)
+) WITHOUT ROWID;
 `
 
 // addMarks makes the store's device and its mark.

@@ -265,7 +265,7 @@ func (w *twin) dump(st store.Store) (string, error) {
 	}); err != nil {
 		return "", err
 	}
-	feed, err1 := st.Feed(w.ctx, "", 0, 1000)
+	feed, _, err1 := st.Feed(w.ctx, "", 0, 1000)
 	view, err2 := st.View(w.ctx, "r", 0, 1000)
 	rooms, err3 := st.Rooms(w.ctx)
 	counts, err4 := st.Counts(w.ctx)

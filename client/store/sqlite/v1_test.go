@@ -15,13 +15,15 @@ import (
 	"hapax/protocol"
 )
 
-// The files of version 1 in testdata were written once, by `go test -run TestMigrateFromV1 ./client/store/sqlite -write-v1` with the schema of
+// The files of version 1 in testdata were written once, by `go test -run TestMigrate ./client/store/sqlite -write-v1` with the schema of
 // version 1, and are kept: what a migration must read is what was really written.
 //
 //	plain.db     rows in every state, messages, cursors
 //	killed.db    the same, with its log, as a kill -9 left it
 //	sealed.db    the same, bodies sealed with v1Key
 //	damaged.db   the same, with three rows that can't be read
+//
+// Those of version 2 hold the same, and were written by the last release that had it; there is no damaged one.
 
 var v1Key = []byte("v1 key v1 key v1 key v1 key v1 k")
 
@@ -132,9 +134,15 @@ func wantedOf(tb testing.TB, s *Store) (w wanted) {
 // v1File copies a file of version 1 to where it may be changed.
 func v1File(tb testing.TB, name string) string {
 	tb.Helper()
+	return oldFile(tb, 1, name)
+}
+
+// oldFile does so for a version.
+func oldFile(tb testing.TB, version int, name string) string {
+	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
 	for _, suffix := range []string{"", "-wal"} {
-		copyFile(tb, v1Path(name)+suffix, path+suffix)
+		copyFile(tb, filepath.Join("testdata", fmt.Sprint("v", version), name)+suffix, path+suffix)
 	}
 	return path
 }

@@ -13,27 +13,33 @@ import (
 	"hapax/protocol"
 )
 
+// cursorColumns are those that scanRoom reads, in its order.
+const cursorColumns = `room, epoch, after, message_id, replaced, trimmed, trimmed_from, trimmed_to`
+
 // cursor reads a room's view, nil where none is held.
 func (s *Store) cursor(room string) (v *store.Room, err error) {
 	err = s.db.query(func(st *sqlite3.Stmt) error {
 		v = scanRoom(st)
 		return nil
-	}, `SELECT room, epoch, after, message_id, replaced FROM cursors WHERE room = ?`, room)
+	}, `SELECT `+cursorColumns+` FROM cursors WHERE room = ?`, room)
 	return v, err
 }
 
 func scanRoom(st *sqlite3.Stmt) *store.Room {
-	return &store.Room{
+	r := &store.Room{
 		Room:     st.ColumnText(0),
 		Cursor:   protocol.Cursor{Epoch: st.ColumnText(1), After: st.ColumnInt64(2), MessageID: st.ColumnText(3)},
 		Replaced: st.ColumnInt64(4),
 	}
+	if p := st.ColumnInt64(5); p > 0 {
+		r.Trimmed = store.Trimmed{Room: r.Room, Position: p, From: st.ColumnInt64(6), To: st.ColumnInt64(7)}
+	}
+	return r
 }
 
-func (s *Store) setCursor(room string, c protocol.Cursor, replaced int64) error {
-	return s.db.exec(`INSERT INTO cursors VALUES (?, ?, ?, ?, ?) ON CONFLICT (room) DO UPDATE SET
-		epoch = excluded.epoch, after = excluded.after, message_id = excluded.message_id, replaced = excluded.replaced`,
-		room, c.Epoch, c.After, c.MessageID, replaced)
+func (s *Store) setCursor(r store.Room) error {
+	return s.db.exec(`INSERT OR REPLACE INTO cursors (`+cursorColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.Room, r.Cursor.Epoch, r.Cursor.After, r.Cursor.MessageID, r.Replaced, r.Trimmed.Position, r.Trimmed.From, r.Trimmed.To)
 }
 
 // put stores a message in the place of one with the same messageId and of one with the same epoch and seq.
@@ -51,7 +57,21 @@ func (s *Store) ack(m store.Message) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	return s.put(m)
+	if err := s.put(m); err != nil {
+		return err
+	}
+	v, err := s.cursor(m.Room)
+	if err != nil {
+		return err
+	}
+	if v == nil { // a room that is only sent to
+		return s.trim(&store.Room{Room: m.Room}, m)
+	}
+	before := v.Trimmed
+	if err := s.trim(v, m); err != nil || v.Trimmed == before {
+		return err
+	}
+	return s.setCursor(*v)
 }
 
 // arrive stores messages that a cursor covers, giving positions after the given one to those that have none.
@@ -88,7 +108,11 @@ func (s *Store) advance(c store.Rows, res *store.Result) error {
 	if err := s.arrive(c.Messages, feed); err != nil {
 		return err
 	}
-	if err := s.setCursor(c.Room, c.To, v.Replaced); err != nil {
+	v.Cursor = c.To
+	if err := s.trim(v, s.weighed(c.Messages)...); err != nil {
+		return err
+	}
+	if err := s.setCursor(*v); err != nil {
 		return err
 	}
 	res.Applied, res.Cursor = true, c.To
@@ -123,7 +147,12 @@ func (s *Store) replace(c store.Snapshot, res *store.Result) error {
 	if err := s.arrive(c.Messages, replaced); err != nil {
 		return err
 	}
-	if err := s.setCursor(c.Room, c.Cursor, replaced); err != nil {
+	v := &store.Room{Room: c.Room, Cursor: c.Cursor, Replaced: replaced}
+	delete(s.weights, c.Room)
+	if err := s.trim(v); err != nil {
+		return err
+	}
+	if err := s.setCursor(*v); err != nil {
 		return err
 	}
 	res.Applied, res.Cursor = true, c.Cursor
@@ -148,15 +177,25 @@ func (s *Store) Rooms(ctx context.Context) (rooms []store.Room, err error) {
 		return d.query(func(st *sqlite3.Stmt) error {
 			rooms = append(rooms, *scanRoom(st))
 			return nil
-		}, `SELECT room, epoch, after, message_id, replaced FROM cursors ORDER BY room`)
+		}, `SELECT `+cursorColumns+` FROM cursors ORDER BY room`)
 	})
 	return rooms, err
 }
 
 // messages reads messages. Those that can't be read are set aside, and the rest is returned: one of them must not hide the others.
 func (s *Store) messages(ctx context.Context, where string, args ...any) (msgs []store.Message, err error) {
+	return s.messagesAnd(ctx, func(*db) error { return nil }, where, args...)
+}
+
+// messagesAnd does more at the same moment.
+func (s *Store) messagesAnd(
+	ctx context.Context, more func(*db) error, where string, args ...any,
+) (msgs []store.Message, err error) {
 	bad := map[int64]error{}
 	err = s.reading(ctx, func(d *db) error {
+		if err := more(d); err != nil {
+			return err
+		}
 		return d.query(func(st *sqlite3.Stmt) error {
 			m := store.Message{Position: st.ColumnInt64(1)}
 			m.Room, m.MessageID, m.Epoch, m.Seq = st.ColumnText(2), st.ColumnText(3), st.ColumnText(4), st.ColumnInt64(5)
@@ -178,12 +217,23 @@ func (s *Store) messages(ctx context.Context, where string, args ...any) (msgs [
 }
 
 // Feed implements store.Store.
-func (s *Store) Feed(ctx context.Context, room string, after int64, limit int) ([]store.Message, error) {
+func (s *Store) Feed(
+	ctx context.Context, room string, after int64, limit int,
+) (msgs []store.Message, trimmed []store.Trimmed, err error) {
 	after, limit = max(after, 0), max(limit, 0)
-	if room == "" {
-		return s.messages(ctx, `WHERE position > 0 AND position > ? ORDER BY position LIMIT ?`, after, limit)
+	which, args := `position > 0 AND position > ? ORDER BY position LIMIT ?`, []any{after, limit}
+	whose, of := ``, []any{after}
+	if room != "" {
+		which, args = `room = ? AND `+which, append([]any{room}, args...)
+		whose, of = ` AND room = ?`, append(of, room)
 	}
-	return s.messages(ctx, `WHERE room = ? AND position > 0 AND position > ? ORDER BY position LIMIT ?`, room, after, limit)
+	msgs, err = s.messagesAnd(ctx, func(d *db) error {
+		return d.query(func(st *sqlite3.Stmt) error {
+			trimmed = append(trimmed, scanRoom(st).Trimmed)
+			return nil
+		}, `SELECT `+cursorColumns+` FROM cursors WHERE trimmed > ?`+whose+` ORDER BY room`, of...)
+	}, `WHERE `+which, args...)
+	return msgs, trimmed, err
 }
 
 // View implements store.Store.

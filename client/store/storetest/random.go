@@ -290,7 +290,7 @@ func (m *machine) compare() {
 	c, err := m.other.Counts(m.ctx)
 	m.ok(err)
 	m.same("counts", c, m.model.counts())
-	feed, err := m.other.Feed(m.ctx, "", 0, 1000)
+	feed, _, err := m.other.Feed(m.ctx, "", 0, 1000)
 	m.ok(err)
 	m.same("feed", feed, m.model.messages(func(o store.Message) bool { return o.Position > 0 }, byPosition))
 	for _, room := range []string{"r", "s"} {

@@ -62,6 +62,8 @@ func Run(t *testing.T, empty func(testing.TB) Medium) {
 		{"a snapshot replaces", (*suite).snapshotReplaces},
 		{"C19 own rows settle", (*suite).ownRowsSettle},
 		{"forget", (*suite).forget},
+		{"a room's bound", (*suite).roomBound},
+		{"a room that is only sent to has the same bound", (*suite).roomBoundOfAcks},
 		{"changes of others", (*suite).changesOfOthers},
 		{"closed", (*suite).closed},
 		{"random histories", (*suite).randomHistories},
@@ -198,7 +200,7 @@ func seqs(msgs []store.Message) string {
 
 func (s *suite) feed(st store.Store, room string, after int64) string {
 	s.Helper()
-	msgs, err := st.Feed(s.ctx, room, after, 1000)
+	msgs, _, err := st.Feed(s.ctx, room, after, 1000)
 	s.ok(err)
 	return seqs(msgs)
 }

@@ -28,7 +28,7 @@ func (s *suite) cursorMovesWithRows() {
 	again := s.openOn(s.medium.Crashed(), store.Limits{})
 	equal(s, "feed", s.feed(again, "", 0), "1@3 2@4 3@5 1@6 4@7 ")
 	equal(s, "feed of r after 4", s.feed(again, "r", 4), "3@5 4@7 ")
-	page, err := again.Feed(s.ctx, "", 3, 2)
+	page, _, err := again.Feed(s.ctx, "", 3, 2)
 	s.ok(err)
 	equal(s, "page", seqs(page), "2@4 3@5 ")
 	equal(s, "whole row", page[0].Message.Text, "row 2")
@@ -200,7 +200,7 @@ func (s *suite) closed() {
 		func() error { _, err := st.Changed(s.ctx); return err },
 		func() error { _, _, err := st.Room(s.ctx, "r"); return err },
 		func() error { _, err := st.Rooms(s.ctx); return err },
-		func() error { _, err := st.Feed(s.ctx, "", 0, 1); return err },
+		func() error { _, _, err := st.Feed(s.ctx, "", 0, 1); return err },
 		func() error { _, err := st.View(s.ctx, "r", 0, 1); return err },
 		func() error { return st.Forget(s.ctx, "r") },
 	} {
