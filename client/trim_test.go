@@ -26,6 +26,7 @@ func TestASlowReaderIsToldWhatWasDropped(t *testing.T) {
 		}
 		synctest.Wait()
 		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
 		next := int64(1)
 		for m, err := range c.Follow(ctx, "room", 0) {
 			var dropped *client.TrimmedError
