@@ -30,60 +30,73 @@ type LocalKey struct{ secret []byte }
 // OpenLocalKey loads the key of a data folder, and makes folder and key where they aren't there. The key appears under its name
 // whole or not at all, readable by its owner only. A file of another length or with other rights is refused, never mended.
 func OpenLocalKey(dir string) (*LocalKey, error) {
-	path := filepath.Join(dir, LocalKeyFile)
-	key, err := loadLocalKey(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("auth: local key: %w", err)
-	}
-	if err := makeLocalKey(dir, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("auth: local key: %w", err)
-	}
-	return loadLocalKey(path) // also where another process was quicker
-}
-
-func loadLocalKey(path string) (*LocalKey, error) {
-	info, err := os.Lstat(path)
+	secret, err := openSecret(dir, LocalKeyFile, "all tokens end")
 	if err != nil {
 		return nil, fmt.Errorf("auth: local key: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("auth: local key: %s is not a regular file", path)
-	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("auth: local key: %s can be read by others (%v); if nobody did: chmod 600 %s, otherwise remove it and all tokens end",
-			path, info.Mode().Perm(), path)
-	}
-	if info.Size() != localKeySize {
-		return nil, fmt.Errorf("auth: local key: %s has %d bytes instead of %d; remove it to get a new one, and all tokens end", path, info.Size(), localKeySize)
-	}
-	secret, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("auth: local key: %w", err)
-	}
-	if len(secret) != localKeySize {
-		return nil, fmt.Errorf("auth: local key: %s changed while it was read", path)
 	}
 	return &LocalKey{secret: secret}, nil
 }
 
-// makeLocalKey writes a new key beside its place and links it there: unlike a rename, a link never replaces the key
-// that another process made meanwhile.
-func makeLocalKey(dir, path string) (err error) {
-	f, err := os.CreateTemp(dir, LocalKeyFile+".*") // made with 0600
+// openSecret loads the secret that a file of a data folder holds, and makes folder and file where they aren't there. ends says what a new
+// secret costs.
+func openSecret(dir, name, ends string) ([]byte, error) {
+	path := filepath.Join(dir, name)
+	secret, err := loadSecret(path, ends)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return secret, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := makeSecret(dir, name, os.Link); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return loadSecret(path, ends) // also where another process was quicker
+}
+
+func loadSecret(path, ends string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s can be read by others (%v); if nobody did: chmod 600 %s, otherwise remove it and %s", path, info.Mode().Perm(), path, ends)
+	}
+	if info.Size() != localKeySize {
+		return nil, fmt.Errorf("%s has %d bytes instead of %d; remove it to get a new one, and %s", path, info.Size(), localKeySize, ends)
+	}
+	secret, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(secret) != localKeySize {
+		return nil, fmt.Errorf("%s changed while it was read", path)
+	}
+	return secret, nil
+}
+
+// makeSecret writes a new secret beside its place and puts it there: by a link, which unlike a rename never replaces what another process made
+// meanwhile, or by a rename where it is to be replaced.
+func makeSecret(dir, name string, put func(from, to string) error) (err error) {
+	f, err := os.CreateTemp(dir, name+".*") // made with 0600
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	defer func() {
+		if gone := os.Remove(f.Name()); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}()
 	secret := make([]byte, localKeySize)
 	_, _ = rand.Read(secret) // never fails; the program ends where the system has no randomness
 	_, err = f.Write(secret)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); err != nil {
+	if err := put(f.Name(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
 	return syncFolder(dir)

@@ -93,6 +93,7 @@ func newRoot() *cobra.Command {
 		newHealth(),
 		newServe(),
 		newToken(),
+		newLink(),
 		newConfig(),
 		newDemo(),
 		newBench(),

@@ -93,12 +93,17 @@ func loadConfig(cmd *cobra.Command, file string, also check) (config.Config, err
 	return c, nil
 }
 
-// greet tells people on a terminal where to connect. Programs read it from the log.
+// greet tells people on a terminal where to connect. Programs read that from the log, where the link that opens the console never stands: it is
+// the one line that is printed for them too.
 func greet(out io.Writer, a serve.Addresses, data string) {
+	err := error(nil)
 	if isTerminal(out) {
-		if err := serve.Greeting(out, a, data); err != nil {
-			slog.Debug("the terminal can't be written", "error", err)
-		}
+		err = serve.Greeting(out, a, data)
+	} else if a.Dev {
+		_, err = fmt.Fprintf(out, "console: %s\n", a.Console)
+	}
+	if err != nil {
+		slog.Debug("the console's address can't be printed", "error", err)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // devSessionLife is how long a sign-in by a name lasts: a working day. The page signs in again by itself.
 const devSessionLife = 12 * time.Hour
 
-// devSession returns how the page signs in by a name: by the local key, as `hapax token` does. Nil outside dev.
-func (s *server) devSession() (wirehttp.DevSession, error) {
+// devSignIn returns how the page signs in by a name, for who has the link: by the local key, as `hapax token` does. Nil outside dev.
+func (s *server) devSignIn() (*wirehttp.DevSignIn, error) {
 	if !s.config.DevMode() {
 		return nil, nil
 	}
@@ -23,12 +23,28 @@ func (s *server) devSession() (wirehttp.DevSession, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	return func(actor string) (string, time.Time, error) {
+	if s.link, err = auth.OpenLink(s.config.Data); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return &wirehttp.DevSignIn{Link: s.link.Current, Session: func(actor string) (string, time.Time, error) {
 		// Tokens go by the machine's clock always; see Host.Clock.
 		now := time.Now()
-		token, err := key.SignClaims(auth.Claims{Actor: actor, Rooms: []auth.Grant{auth.All}, Tenants: []auth.TenantGrant{auth.AllTenants}}, devSessionLife, now)
+		token, err := key.SignClaims(auth.Everything(actor), devSessionLife, now)
 		return token, now.Add(devSessionLife), err
-	}, nil
+	}}, nil
+}
+
+// consoleLink is the address of the console, with the link's secret in dev.
+func (a Addresses) consoleLink(link *auth.Link) string {
+	scheme := "http"
+	if a.TLS {
+		scheme = "https"
+	}
+	at := fmt.Sprintf("%s://%s/", scheme, a.Clients)
+	if link != nil {
+		at += "#s=" + link.Secret()
+	}
+	return at
 }
 
 // readFigures returns what the page's panel of the server shows: the figures that metrics have, in one reading.

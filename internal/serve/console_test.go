@@ -2,7 +2,11 @@ package serve_test
 
 import (
 	"context"
+	"maps"
+	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -38,8 +42,88 @@ func TestThePageIsServedAtTheRoot(t *testing.T) {
 // devSession asks to sign in as a page of an origin would, by the name of a host.
 func (r *running) devSession(origin []string, host, kind, body string) answer {
 	r.t.Helper()
-	header := http.Header{"Content-Type": {kind}, "Origin": origin, "Host": {host}}
+	header := http.Header{"Content-Type": {kind}, "Origin": origin, "Host": {host}, "Cookie": {r.cookie(host)}}
 	return r.request("POST", "/v1/dev/session", "", strings.NewReader(body), header)
+}
+
+// cookie is what a browser sends that has opened the link by the name of a host; "" is the address itself.
+func (r *running) cookie(host string) string {
+	r.t.Helper()
+	if r.link == nil {
+		return ""
+	}
+	if host == "" {
+		host = r.at.Clients
+	}
+	_, port, _ := net.SplitHostPort(host)
+	return "hapax-" + port + "=" + r.link.Cookie()
+}
+
+// The secret that serve prints is exchanged for a cookie, without which nobody signs in by a name: neither Host nor Origin is anything but a
+// browser's word.
+func TestTheLinkOpensTheConsole(t *testing.T) {
+	r := start(t, setup{kind: "pebble"})
+	own := "http://" + r.at.Clients
+	at, secret, _ := strings.Cut(r.at.Console, "#s=")
+	if at != own+"/" || len(secret) < 40 {
+		t.Fatal(r.at.Console)
+	}
+	if info, err := os.Stat(filepath.Join(r.config.Data, auth.LinkFile)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	post := func(path, body string, more http.Header) answer {
+		header := http.Header{"Content-Type": {"application/json"}, "Origin": {own}}
+		maps.Copy(header, more)
+		return r.request("POST", path, "", strings.NewReader(body), header)
+	}
+	name, open := `{"name":"ada"}`, `{"secret":"`+secret+`"}`
+	for what, c := range map[string]struct {
+		got    answer
+		status int
+	}{
+		"a name without the link":     {post("/v1/dev/session", name, nil), 403},
+		"a cookie that isn't one":     {post("/v1/dev/session", name, http.Header{"Cookie": {r.cookie("") + "x"}}), 403},
+		"another port's cookie":       {post("/v1/dev/session", name, http.Header{"Cookie": {r.cookie("127.0.0.1:1")}}), 403},
+		"another secret":              {post("/v1/dev/link", `{"secret":"x"}`, nil), 403},
+		"no secret":                   {post("/v1/dev/link", `{}`, nil), 400},
+		"a foreign page":              {post("/v1/dev/link", open, http.Header{"Origin": {"https://evil.example"}}), 403},
+		"a rebound name":              {post("/v1/dev/link", open, http.Header{"Host": {"evil.example"}, "Origin": {"http://evil.example"}}), 403},
+		"the link through a proxy":    {post("/v1/dev/link", open, http.Header{"X-Forwarded-For": {"192.0.2.7"}}), 403},
+		"a name through a proxy":      {post("/v1/dev/session", name, http.Header{"Forwarded": {"for=192.0.2.7"}, "Cookie": {r.cookie("")}}), 403},
+		"a name, its host forwarded":  {post("/v1/dev/session", name, http.Header{"X-Forwarded-Host": {"localhost"}, "Cookie": {r.cookie("")}}), 403},
+		"a name, its proto forwarded": {post("/v1/dev/session", name, http.Header{"X-Forwarded-Proto": {"http"}, "Cookie": {r.cookie("")}}), 403},
+	} {
+		if c.got.status != c.status {
+			t.Errorf("%s: %d %s", what, c.got.status, c.got.raw)
+		}
+	}
+	ways := func(header http.Header) string { return r.request("GET", "/v1/sign-in", "", nil, header).raw }
+	if got := ways(nil); got != `{"ways":["token","link"]}` {
+		t.Error("without a cookie:", got)
+	}
+	if got := ways(http.Header{"X-Forwarded-For": {"192.0.2.7"}, "Cookie": {r.cookie("")}}); got != `{"ways":["token"]}` {
+		t.Error("through a proxy:", got)
+	}
+	opened := post("/v1/dev/link", open, nil)
+	set := opened.header.Get("Set-Cookie")
+	for _, want := range []string{r.cookie("") + ";", "HttpOnly", "SameSite=Strict", "Path=/v1/"} {
+		if opened.status != 200 || !strings.Contains(set, want) || strings.Contains(set, secret) {
+			t.Fatalf("%d %s: %s in %q", opened.status, opened.raw, want, set)
+		}
+	}
+	cookie := http.Header{"Cookie": {r.cookie("")}}
+	if got := ways(cookie); got != `{"ways":["token","name"]}` {
+		t.Error("with the cookie:", got)
+	}
+	if a := post("/v1/dev/session", name, cookie); a.status != 200 {
+		t.Error(a.status, a.raw)
+	}
+	if _, err := auth.RotateLink(r.config.Data); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := post("/v1/dev/session", name, cookie), post("/v1/dev/link", open, nil); a.status != 403 || b.status != 403 {
+		t.Error("after a rotation:", a.status, b.status)
+	}
 }
 
 func TestSignInByANameIsForThisMachinesOwnPage(t *testing.T) {
@@ -97,7 +181,7 @@ func TestWithoutDevThereIsNoSignInByAName(t *testing.T) {
 		t.Error(a.status, a.raw)
 	}
 	dev := start(t, setup{})
-	if a := dev.get("/v1/sign-in", ""); a.raw != `{"ways":["token","name"]}` {
+	if a := dev.get("/v1/sign-in", ""); a.raw != `{"ways":["token","link"]}` {
 		t.Error(a.status, a.raw)
 	}
 }

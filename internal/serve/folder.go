@@ -18,13 +18,13 @@ func checkFolder(dir string) error {
 		return nil // not there yet, or the store says what is wrong with it
 	}
 	ours := []string{"format", "db", "lock", "incomplete"}
-	besides := []string{auth.LocalKeyFile, admin.SocketName, "lost+found"}
+	besides := []string{auth.LocalKeyFile, auth.LinkFile, admin.SocketName, "lost+found"}
 	foreign := ""
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case slices.Contains(ours, name):
 			return nil
-		case foreign == "" && !slices.Contains(besides, name) && !strings.HasPrefix(name, auth.LocalKeyFile+".") && !strings.HasPrefix(name, "."):
+		case foreign == "" && !slices.Contains(besides, name) && !strings.HasPrefix(name, auth.LocalKeyFile+".") && !strings.HasPrefix(name, auth.LinkFile+".") && !strings.HasPrefix(name, "."):
 			foreign = name
 		}
 	}

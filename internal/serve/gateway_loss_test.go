@@ -52,8 +52,10 @@ func anew(t *testing.T, from, to string) {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	if key := filepath.Join(to, auth.LocalKeyFile); os.Chmod(key, 0o600) != nil && filepath.Base(to) != "db" {
-		t.Fatalf("%s can't be kept from others", key)
+	for _, name := range []string{auth.LocalKeyFile, auth.LinkFile} {
+		if secret := filepath.Join(to, name); os.Chmod(secret, 0o600) != nil && filepath.Base(to) != "db" {
+			t.Fatalf("%s can't be kept from others", secret)
+		}
 	}
 }
 

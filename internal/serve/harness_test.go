@@ -61,6 +61,7 @@ type running struct {
 	config  config.Config
 	at      serve.Addresses
 	key     *auth.LocalKey
+	link    *auth.Link
 	signals chan os.Signal
 	reloads chan os.Signal
 	ended   chan error
@@ -124,6 +125,9 @@ func start(t *testing.T, o setup) *running {
 			t.Fatal(err)
 		}
 		r.key = key
+		if r.link, err = auth.OpenLink(c.Data); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() {
 		if err := r.stop(); err != nil && !errors.Is(err, serve.ErrStoreFailed) && !errors.Is(err, serve.ErrKilled) && !errors.Is(err, serve.ErrUnproved) {

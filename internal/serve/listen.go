@@ -25,6 +25,7 @@ func (s *server) listen() (a Addresses, err error) {
 		return a, err
 	}
 	a.Clients = clients.Addr().String()
+	a.Console = a.consoleLink(s.link)
 	if s.config.Admin.Listen != "" {
 		l, err := s.listenAdmin()
 		if err != nil {
@@ -37,7 +38,7 @@ func (s *server) listen() (a Addresses, err error) {
 		limit.Serve(s.admin)
 		s.serve(s.admin, s.operators(adminConnections).Listener(l))
 	}
-	if err := s.listenSocket(); err != nil {
+	if err := s.listenSocket(a); err != nil {
 		return a, err
 	}
 	page, err := console.New(s.door)
@@ -89,7 +90,7 @@ func (s *server) listenAdmin() (net.Listener, error) {
 }
 
 // listenSocket opens the socket by which `hapax backup` asks for a checkpoint, where the store can make one.
-func (s *server) listenSocket() error {
+func (s *server) listenSocket(a Addresses) error {
 	checkpoint, can := s.checkpoint()
 	if !can {
 		return nil
@@ -99,7 +100,11 @@ func (s *server) listenSocket() error {
 		return fmt.Errorf("%w: %w", ErrConfig, err) // a path too long for a socket, most likely
 	}
 	s.listeners = append(s.listeners, l)
-	s.socket = s.newServer(admin.SocketHandler(admin.Tasks{Checkpoint: checkpoint, AcceptLoss: s.acceptLoss()}))
+	page := ""
+	if s.link != nil {
+		page = a.consoleLink(nil)
+	}
+	s.socket = s.newServer(admin.SocketHandler(admin.Tasks{Checkpoint: checkpoint, AcceptLoss: s.acceptLoss(), Console: page}))
 	s.socket.ReadTimeout, s.socket.WriteTimeout = 0, 0
 	limit.Serve(s.socket)
 	s.serve(s.socket, s.operators(socketConnections).Listener(l))

@@ -61,14 +61,14 @@ func (s *server) open(ctx context.Context) (err error) {
 			Hello: t.Hello, Idle: t.Idle, Write: t.Write, Spread: s.config.Drain.Spread,
 		},
 	})
-	signIn, err := s.devSession()
+	signIn, err := s.devSignIn()
 	if err != nil {
 		return err
 	}
 	started, _ := s.host.Clock.Now()
 	s.door = wire.NewDoor(s.admission, s.auth, s.metrics, s.log, t.Send)
 	wirehttp.Open(wirehttp.Options{
-		Door: s.door, Rooms: s.engine, Protocol: limits, SendWait: t.Send, OpenAPI: api.OpenAPI, DevSession: signIn, Figures: s.readFigures(started),
+		Door: s.door, Rooms: s.engine, Protocol: limits, SendWait: t.Send, OpenAPI: api.OpenAPI, Dev: signIn, Figures: s.readFigures(started),
 	})
 	return s.openGateway(ctx)
 }

@@ -61,7 +61,7 @@ func TestTheDocumentIsFresh(t *testing.T) {
 func TestTheDocumentNamesTheRoutes(t *testing.T) {
 	r := start(t, setup{})
 	d := readDocument(t)
-	if !strings.HasPrefix(d.OpenAPI, "3.1.") || len(d.Paths) != 22 {
+	if !strings.HasPrefix(d.OpenAPI, "3.1.") || len(d.Paths) != 23 {
 		t.Fatalf("OpenAPI %s with %d paths", d.OpenAPI, len(d.Paths))
 	}
 	if a := r.get("/v1/openapi.yaml", ""); a.status != 200 || a.raw != string(api.OpenAPI) {
@@ -107,16 +107,17 @@ func TestTheDocumentNamesTheCodes(t *testing.T) {
 		t.Errorf("codes %v\nprotocol %v", code.Enum, want)
 	}
 	for operationID, codes := range map[string][]protocol.Code{
-		"/v1/rooms get":                 {protocol.BadRequest, protocol.SessionInvalid, protocol.Unavailable, protocol.Draining},
-		"/v1/rooms/{room}/messages get": {protocol.BadRequest, protocol.SessionInvalid, protocol.Forbidden, protocol.Unavailable, protocol.Draining},
+		"/v1/rooms get":                 {protocol.BadRequest, protocol.SessionInvalid, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
+		"/v1/rooms/{room}/messages get": {protocol.BadRequest, protocol.SessionInvalid, protocol.Forbidden, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
 		"/v1/rooms/{room}/messages post": {protocol.BadRequest, protocol.SessionInvalid, protocol.Forbidden, protocol.TooLarge, protocol.InProgress, protocol.OutOfOrder,
 			protocol.OutcomeUnknown, protocol.IDConflict, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
 		"/v1/rooms/{room}/messages/by-key/{clientMessageId} get": {protocol.BadRequest, protocol.SessionInvalid, protocol.NotFound, protocol.OutcomeUnknown,
 			protocol.InProgress, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
-		"/v1/openapi.yaml get":   {protocol.Unavailable, protocol.Draining},
-		"/v1/sign-in get":        {protocol.Unavailable, protocol.Draining},
-		"/v1/dev/session post":   {protocol.BadRequest, protocol.Forbidden, protocol.NotFound, protocol.TooLarge, protocol.Unavailable, protocol.Draining},
-		"/v1/server/figures get": {protocol.SessionInvalid, protocol.Forbidden, protocol.Unavailable, protocol.Draining},
+		"/v1/openapi.yaml get":   {protocol.RateLimited, protocol.Unavailable, protocol.Draining},
+		"/v1/sign-in get":        {protocol.RateLimited, protocol.Unavailable, protocol.Draining},
+		"/v1/dev/link post":      {protocol.BadRequest, protocol.Forbidden, protocol.NotFound, protocol.TooLarge, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
+		"/v1/dev/session post":   {protocol.BadRequest, protocol.Forbidden, protocol.NotFound, protocol.TooLarge, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
+		"/v1/server/figures get": {protocol.SessionInvalid, protocol.Forbidden, protocol.RateLimited, protocol.Unavailable, protocol.Draining},
 	} {
 		path, method, _ := strings.Cut(operationID, " ")
 		var op operation

@@ -53,6 +53,7 @@ type Addresses struct {
 	Admin   string // host:port, or "" where there is none
 	TLS     bool
 	Dev     bool
+	Console string // URL of the page, in dev with the secret that opens it
 }
 
 // Server is one running server.
@@ -70,6 +71,7 @@ type server struct {
 	bus     fanout.Bus
 	engine  *engine.Engine
 	auth    auth.Verifier
+	link    *auth.Link // of the console; nil outside dev
 	ws      *ws.Server
 	door    *wire.Door
 	gateway *gatewayHouse
@@ -168,7 +170,7 @@ func Greeting(w io.Writer, a Addresses, data string) error {
 		scheme, ws = "https", "wss"
 	}
 	text := fmt.Sprintf("Hapax listens on %s://%s (WebSocket: %s://%s/v1/ws)\n", scheme, a.Clients, ws, a.Clients)
-	text += fmt.Sprintf("  console: %s://%s/\n", scheme, a.Clients)
+	text += fmt.Sprintf("  console: %s\n", a.Console)
 	if a.Admin != "" {
 		text += fmt.Sprintf("  state:   http://%s/readyz, /metrics\n", a.Admin)
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 )
+
+// ErrNoAnswer says that nobody answers on a folder's socket.
+var ErrNoAnswer = errors.New("the folder is in use, and who uses it doesn't answer")
 
 // maxAnswer bounds what is read of an answer: it is one line.
 const maxAnswer = 4 << 10
@@ -31,6 +35,12 @@ func AskAcceptLoss(ctx context.Context, data, by, reason string) (string, error)
 	return ask(ctx, data, "/accept-loss?"+url.Values{"by": {by}, "reason": {reason}}.Encode())
 }
 
+// AskConsole asks the server that holds a data folder for the address of the page that its link opens. It fails as AskCheckpoint does, also where
+// the server takes no link.
+func AskConsole(ctx context.Context, data string) (string, error) {
+	return ask(ctx, data, "/console")
+}
+
 // ask asks for something over the folder's socket.
 func ask(ctx context.Context, data, what string) (string, error) {
 	path, err := socketPath(data)
@@ -46,7 +56,7 @@ func ask(ctx context.Context, data, what string) (string, error) {
 	}
 	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
-		return "", fmt.Errorf("admin socket: the folder is in use, and who uses it doesn't answer: %w", err)
+		return "", fmt.Errorf("admin socket: %w: %w", ErrNoAnswer, err)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))

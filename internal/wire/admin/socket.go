@@ -71,13 +71,22 @@ type AcceptLoss func(ctx context.Context, by, reason string) (string, error)
 type Tasks struct {
 	Checkpoint Checkpoint
 	AcceptLoss AcceptLoss
+	Console    string // URL of the page that a link opens; "": none does
 }
 
 // SocketHandler serves POST /checkpoint?dir=: 201 once the copy is there, 400 for a wrong folder, 500 with the reason; and POST
-// /accept-loss?by=&reason=: 200 with what was accepted, 409 with why nothing was.
+// /accept-loss?by=&reason=: 200 with what was accepted, 409 with why nothing was; and POST /console: 200 with the address of the page that a
+// link opens, 409 where none does.
 func SocketHandler(t Tasks) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /accept-loss", t.serveAcceptLoss)
+	mux.HandleFunc("POST /console", func(w http.ResponseWriter, _ *http.Request) {
+		if t.Console == "" {
+			http.Error(w, "this server has auth configured: its console takes tokens, and no link", http.StatusConflict)
+			return
+		}
+		_, _ = w.Write([]byte(t.Console)) // whoever has gone reads nothing
+	})
 	checkpoint := t.Checkpoint
 	mux.HandleFunc("POST /checkpoint", func(w http.ResponseWriter, r *http.Request) {
 		dir := r.URL.Query().Get("dir")

@@ -18,9 +18,9 @@ type Options struct {
 	Protocol protocol.Limits
 	SendWait time.Duration // who waits longer for a commit gets in_progress
 	OpenAPI  []byte        // served as it is
-	// DevSession signs in by a name; nil outside dev, and then there is no such route.
-	DevSession DevSession
-	Figures    func(context.Context) (Figures, error)
+	// Dev signs in by a name; nil outside dev, and then there is no such route.
+	Dev     *DevSignIn
+	Figures func(context.Context) (Figures, error)
 }
 
 // server answers requests.
@@ -37,6 +37,7 @@ const (
 	routeOpenAPI = "GET /v1/openapi.yaml"
 	routeSignIn  = "GET /v1/sign-in"
 	routeDev     = "POST /v1/dev/session"
+	routeLink    = "POST /v1/dev/link"
 	routeFigures = "GET /v1/server/figures"
 )
 
@@ -72,8 +73,9 @@ func Open(o Options) {
 		_, _ = w.Write(s.OpenAPI)
 	})
 	o.Door.Handle(routeSignIn, s.signIn)
-	if s.DevSession != nil {
+	if s.Dev != nil {
 		o.Door.Handle(routeDev, s.devSession)
+		o.Door.Handle(routeLink, s.openLink)
 	}
 }
 

@@ -34,7 +34,7 @@ export class Console {
     await relay.listen();
     const page = await chromium.context.newPage();
     await before?.(page, relay.url);
-    await page.goto(relay.url);
+    await page.goto(await server.link(relay.url));
     return new Console(page, relay);
   }
 

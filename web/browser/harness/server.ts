@@ -2,6 +2,7 @@
 
 import { type ChildProcess, execFile } from "node:child_process";
 import { cp, mkdtemp } from "node:fs/promises";
+import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -74,6 +75,34 @@ export class Server {
   async token(actor: string, ...rights: string[]): Promise<string> {
     const rooms = rights.flatMap((r) => ["--room", r]);
     return (await this.#run("token", "--data", this.#data, "--actor", actor, ...rooms)).trim();
+  }
+
+  /** The link that opens the console at an address, as `hapax link` prints it. */
+  async link(at: string): Promise<string> {
+    const printed = new URL((await this.#run("link", "--data", this.#data)).trim());
+    return new URL(printed.hash, at).href;
+  }
+
+  /** Opens the link by an address, and returns the cookie, name=value, that a browser has from then on. */
+  async openLink(at: string): Promise<string> {
+    const secret = new URL(await this.link(at)).hash.slice("#s=".length);
+    const [host, port] = this.address.split(":");
+    const headers = { host: new URL(at).host, origin: new URL(at).origin, "content-type": "application/json" };
+    return new Promise((resolve, reject) => {
+      request({ host, port, path: "/v1/dev/link", method: "POST", headers }, (answer) => {
+        answer.resume();
+        const [cookie] = answer.headers["set-cookie"] ?? [];
+        if (cookie === undefined) reject(new Error(`the link of ${this.address}: ${answer.statusCode}`));
+        else resolve(cookie.split(";")[0]!);
+      })
+        .once("error", reject)
+        .end(JSON.stringify({ secret }));
+    });
+  }
+
+  /** Puts a new link in the place of the one before. */
+  async rotate(): Promise<void> {
+    await this.#run("link", "--data", this.#data, "--rotate");
   }
 
   /** What the server's log holds of a room, oldest first, as an actor sees it: with the ids of its own messages. */

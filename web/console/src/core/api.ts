@@ -24,6 +24,8 @@ export interface Ask {
   readonly method?: "GET" | "POST";
   readonly token?: string;
   readonly body?: unknown;
+  /** Lets the browser send and take this server's cookie, which the sign-in of a local server asks for. */
+  readonly cookie?: boolean;
   /** Names what is asked for once, so that a repeat of the request does nothing more. */
   readonly once?: string;
   readonly signal?: AbortSignal;
@@ -43,7 +45,7 @@ export async function ask<T>(path: string, how: Ask = {}): Promise<T> {
       headers,
       body: how.body === undefined ? null : JSON.stringify(how.body),
       cache: "no-store",
-      credentials: "omit",
+      credentials: how.cookie ? "same-origin" : "omit",
       signal: how.signal ?? null,
     });
   } catch (e) {

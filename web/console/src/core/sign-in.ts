@@ -1,4 +1,6 @@
-/** Who uses the page: by a token, or, where the server runs with --dev, by a name for which it signs one. */
+/**
+ * Who uses the page: by a token, or, where the server runs with --dev and its link was opened in this browser, by a name for which it signs one.
+ */
 
 import { computed, signal } from "@preact/signals";
 import { ask } from "./api.ts";
@@ -15,9 +17,14 @@ export const identity = signal<Identity | undefined>(remembered());
 /** The actor, "" while nobody is signed in. */
 export const actor = computed(() => identity.value?.actor ?? "");
 
-/** The ways that the server offers. */
+/** The ways that the server offers; "link" says that its link has to be opened first. */
 export async function ways(): Promise<ReadonlySet<string>> {
-  return new Set((await ask<{ ways: string[] }>("/v1/sign-in")).ways);
+  return new Set((await ask<{ ways: string[] }>("/v1/sign-in", { cookie: true })).ways);
+}
+
+/** Exchanges the secret of the link that `hapax serve` and `hapax link` print for a cookie. */
+export async function openLink(secret: string): Promise<void> {
+  await ask("/v1/dev/link", { method: "POST", body: { secret }, cookie: true });
 }
 
 interface Issued {
@@ -34,7 +41,7 @@ export async function token(): Promise<string> {
   if (who === undefined) throw new Error("nobody is signed in");
   if (who.way === "token") return who.token;
   if (issued?.actor !== who.actor || issued.expires - Date.now() < 30 * 60_000) {
-    issued = await ask<Issued>("/v1/dev/session", { method: "POST", body: { name: who.actor } });
+    issued = await askByName(who.actor);
   }
   return issued.token;
 }
@@ -45,9 +52,13 @@ export function tokenRefused(): boolean {
   return identity.peek()?.way === "name";
 }
 
+function askByName(name: string): Promise<Issued> {
+  return ask<Issued>("/v1/dev/session", { method: "POST", body: { name }, cookie: true });
+}
+
 /** Signs in by a name. Rejects where the server doesn't, or doesn't like the name. */
 export async function signInByName(name: string): Promise<void> {
-  issued = await ask<Issued>("/v1/dev/session", { method: "POST", body: { name } });
+  issued = await askByName(name);
   keep({ way: "name", actor: issued.actor }, true);
 }
 

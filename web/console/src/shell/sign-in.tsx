@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { offerFocus } from "../core/hands.ts";
+import { link } from "../core/link.ts";
 import { signInByName, signInByToken, ways } from "../core/sign-in.ts";
 import { Mark } from "./mark.tsx";
 import { ThemeButton } from "./theme-button.tsx";
@@ -12,16 +13,20 @@ export function SignIn() {
   const busy = useSignal(false);
 
   const look = async () => {
+    let refused = "";
     try {
+      await link.peek().catch((e: Error) => {
+        refused = e.message;
+      });
       offered.value = await ways();
-      fault.value = "";
+      fault.value = refused;
     } catch (e) {
       fault.value = (e as Error).message;
     }
   };
   useEffect(() => {
     void look();
-  }, []);
+  }, [link.value]);
 
   const enter = async (how: Promise<void>) => {
     busy.value = true;
@@ -47,6 +52,7 @@ export function SignIn() {
         <span lang="grc">ἅπαξ</span> <i>said once.</i>
       </p>
       {offered.value?.has("name") && <ByName busy={busy.value} enter={enter} />}
+      {offered.value?.has("link") && <ByLink again={look} />}
       {offered.value !== undefined && <ByToken busy={busy.value} enter={enter} first={!offered.value.has("name")} />}
       <p class="fault" role="alert">
         {fault.value}
@@ -95,6 +101,26 @@ function ByName({ busy, enter }: Way) {
       </div>
       <p class="hint">This server runs for this machine alone, and takes your word for it.</p>
     </form>
+  );
+}
+
+/** What to do where this browser hasn't opened the link of a local server. */
+function ByLink({ again }: { readonly again: () => Promise<void> }) {
+  return (
+    <section class="door-way">
+      <p>
+        Open the link that <code>hapax serve</code> printed, or print it again:
+      </p>
+      <p>
+        <code>hapax link --data DIR</code>
+      </p>
+      <div class="door-line">
+        <button type="button" onClick={again}>
+          I have opened it
+        </button>
+      </div>
+      <p class="hint">This server runs for this machine alone. Whoever has its link may sign in, by any name.</p>
+    </section>
   );
 }
 
