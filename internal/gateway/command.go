@@ -106,10 +106,11 @@ type Replay struct {
 	By     string
 }
 
-// Discard gives a dead letter up.
+// Discard gives a dead letter up. Key names the request: the same one again does nothing; 0: it has no name.
 type Discard struct {
 	Tenant string
 	ID     string
+	Key    uint64
 	By     string
 }
 

@@ -141,14 +141,26 @@ func settled(r Rows, now int64, d *Delivery, c *Settled) (Outcome, error) {
 		if k.Root.Number == d.Number {
 			k.Root.Delivered = true
 		}
-		r.DropDelivery(d.Number)
+		if err := drop(r, now, d, d.Replays); err != nil {
+			return Outcome{}, err
+		}
 	}
 	n := write(r, now, rec)
 	return Outcome{Kind: Done, Number: n}, release(r, now, k, d.Name)
 }
 
-// dead finds a dead letter by its id, as its own tenant sees it. Of another tenant's it says the same as of none.
-func dead(r Rows, tenant, id string) (*Delivery, Kind, error) {
+// drop removes an outbox row, and remembers by which requests it was decided about.
+func drop(r Rows, now int64, d *Delivery, keys []uint64) error {
+	r.DropDelivery(d.Number)
+	if len(keys) == 0 {
+		return nil
+	}
+	r.PutAsked(Asked{Number: d.Number, Tenant: d.Name.Tenant, At: now, Keys: keys})
+	return r.ForgetAsked(now - AskedMs)
+}
+
+// dead finds a dead letter by its id, as its own tenant sees it, for the request of a key. Of another tenant's it says the same as of none.
+func dead(r Rows, now int64, tenant, id string, key uint64) (*Delivery, Kind, error) {
 	number, err := r.Number(id)
 	if err != nil || number == 0 {
 		return nil, NoRow, err
@@ -157,7 +169,13 @@ func dead(r Rows, tenant, id string) (*Delivery, Kind, error) {
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case d == nil || d.Name.Tenant != tenant:
+	case d == nil:
+		a, err := r.Asked(number)
+		if err == nil && a != nil && a.Tenant == tenant && now-a.At < AskedMs && slices.Contains(a.Keys, key) {
+			return nil, Same, nil
+		}
+		return nil, NoRow, err
+	case d.Name.Tenant != tenant:
 		return nil, NoRow, nil
 	case d.State != Dead:
 		return d, NotDead, nil
@@ -166,8 +184,8 @@ func dead(r Rows, tenant, id string) (*Delivery, Kind, error) {
 }
 
 func replay(r Rows, now int64, c *Replay) (Outcome, error) {
-	d, kind, err := dead(r, c.Tenant, c.ID)
-	if err != nil || kind == NoRow {
+	d, kind, err := dead(r, now, c.Tenant, c.ID, c.Key)
+	if err != nil || d == nil {
 		return Outcome{Kind: kind}, err
 	}
 	if slices.Contains(d.Replays, c.Key) {
@@ -187,11 +205,14 @@ func replay(r Rows, now int64, c *Replay) (Outcome, error) {
 }
 
 func discard(r Rows, now int64, c *Discard) (Outcome, error) {
-	d, kind, err := dead(r, c.Tenant, c.ID)
+	d, kind, err := dead(r, now, c.Tenant, c.ID, c.Key)
 	if err != nil || kind != Done {
 		return Outcome{Kind: kind}, err
 	}
 	n := write(r, now, &DeliveryRecord{Event: d.Number, What: Discarded, Origin: OriginAPI, By: c.By})
-	r.DropDelivery(d.Number)
-	return Outcome{Kind: Done, Number: n}, nil
+	keys := d.Replays
+	if c.Key != 0 {
+		keys = append(slices.Clone(keys), c.Key)
+	}
+	return Outcome{Kind: Done, Number: n}, drop(r, now, d, keys)
 }

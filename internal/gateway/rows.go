@@ -33,6 +33,12 @@ type Rows interface {
 	DropDelivery(number int64)
 	// NextHeld returns the outbox row of the lowest number of a key that is Waiting, nil where none is.
 	NextHeld(n Name) (*Delivery, error)
+	// Asked returns the requests that decided about an event whose outbox row is gone, nil where none are remembered.
+	Asked(number int64) (*Asked, error)
+	// PutAsked remembers them, of an event that has none remembered.
+	PutAsked(a Asked)
+	// ForgetAsked forgets those put before a moment (Unix ms), the oldest first, at most MaxForget of them.
+	ForgetAsked(before int64) error
 	// Number returns the number of the event with that id, 0 where there is none.
 	Number(id string) (int64, error)
 	// Append stores a record under its number.
@@ -187,6 +193,21 @@ type Delivery struct {
 
 	Replays []uint64 // keys of the last replays, so that one that comes again by the transport counts once
 }
+
+// Asked are the requests that decided about a dead letter, kept for AskedMs after its outbox row has gone, so that one that comes again by
+// the transport is answered as it was at first.
+type Asked struct {
+	Number int64 // of the event
+	Tenant string
+	At     int64    // Unix ms at which its outbox row went
+	Keys   []uint64 // of replays, and of the discard
+}
+
+// AskedMs is how long a request that comes again is answered as at first, MaxForget how many are forgotten at most when one is put.
+const (
+	AskedMs   = 24 * 3_600_000
+	MaxForget = 8
+)
 
 // Body is what was received, kept apart from the record so that it can be erased.
 type Body struct {

@@ -22,6 +22,7 @@ type books struct {
 	keys       map[gateway.Name]gateway.Key
 	sums       map[gateway.BookName]gateway.Book
 	deliveries map[int64]gateway.Delivery
+	asked      map[int64]gateway.Asked
 }
 
 type sourceName struct{ tenant, name string }
@@ -36,6 +37,7 @@ func newBooks() *books {
 	return &books{
 		ids: map[string]int64{}, bodies: map[int64]keptBody{}, sources: map[sourceName]gateway.Source{},
 		keys: map[gateway.Name]gateway.Key{}, sums: map[gateway.BookName]gateway.Book{}, deliveries: map[int64]gateway.Delivery{},
+		asked: map[int64]gateway.Asked{},
 	}
 }
 
@@ -43,6 +45,7 @@ func (b *books) copy() *books {
 	return &books{
 		head: b.head, log: slices.Clone(b.log), ids: maps.Clone(b.ids), bodies: maps.Clone(b.bodies), sources: maps.Clone(b.sources),
 		keys: maps.Clone(b.keys), sums: maps.Clone(b.sums), deliveries: maps.Clone(b.deliveries),
+		asked: maps.Clone(b.asked),
 	}
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"slices"
 
 	"hapax/internal/gateway"
@@ -18,6 +19,7 @@ type rows struct {
 	keys       map[gateway.Name]*gateway.Key
 	sums       map[gateway.BookName]*gateway.Book
 	deliveries map[int64]*gateway.Delivery // nil: dropped
+	asked      map[int64]*gateway.Asked    // nil: forgotten
 }
 
 var _ gateway.Rows = (*rows)(nil)
@@ -27,6 +29,7 @@ func newRows(b *books, now int64) *rows {
 		base: b, now: now, head: b.head, ids: map[string]int64{}, bodies: map[int64]keptBody{},
 		sources: map[sourceName]*gateway.Source{}, keys: map[gateway.Name]*gateway.Key{},
 		sums: map[gateway.BookName]*gateway.Book{}, deliveries: map[int64]*gateway.Delivery{},
+		asked: map[int64]*gateway.Asked{},
 	}
 }
 
@@ -59,6 +62,13 @@ func (r *rows) keep() {
 			delete(b.deliveries, n)
 		} else {
 			b.deliveries[n] = *d
+		}
+	}
+	for n, a := range r.asked {
+		if a == nil {
+			delete(b.asked, n)
+		} else {
+			b.asked[n] = *a
 		}
 	}
 }
@@ -139,6 +149,33 @@ func (r *rows) NextHeld(n gateway.Name) (next *gateway.Delivery, err error) {
 		}
 	}
 	return next, nil
+}
+
+func (r *rows) Asked(number int64) (*gateway.Asked, error) {
+	if a, seen := r.asked[number]; seen {
+		return a, nil
+	}
+	if a, ok := r.base.asked[number]; ok {
+		return &a, nil
+	}
+	return nil, nil
+}
+
+func (r *rows) PutAsked(a gateway.Asked) { r.asked[a.Number] = &a }
+
+// ForgetAsked looks at all that stood before this commit.
+func (r *rows) ForgetAsked(before int64) error {
+	var old []gateway.Asked
+	for n, a := range r.base.asked {
+		if _, changed := r.asked[n]; a.At < before && !changed {
+			old = append(old, a)
+		}
+	}
+	slices.SortFunc(old, func(a, b gateway.Asked) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Number, b.Number)) })
+	for _, a := range old[:min(len(old), gateway.MaxForget)] {
+		r.asked[a.Number] = nil
+	}
+	return nil
 }
 
 func (r *rows) Number(id string) (int64, error) {

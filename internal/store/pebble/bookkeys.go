@@ -22,6 +22,8 @@ const (
 	tableHeld     = 'w' // tenant, source, key, number: rows that wait for an earlier one of their key
 	tableDead     = 'x' // tenant, source or "" for all, number: dead letters
 	tableQueued   = 'q' // tenant, source → outbox rows that wait, and dead ones
+	tableAsked    = 'y' // number → the requests that decided about an outbox row that is gone
+	tableAskedAt  = 'z' // moment, number: when those were put
 	tableCapacity = 'n' // tenant, source, capacity → registered keys that have it
 	tableRepeats  = 'h' // currency, tenant, source, number of the last repeat → key and hits
 )

@@ -49,6 +49,7 @@ func (w *writer) rows() error {
 	if err != nil {
 		return err
 	}
+	w.askedRows()
 	if err := w.addCapacities(capacities); err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ type entering struct {
 	books      map[gateway.BookName]*bookCopy
 	deliveries map[int64]*deliveryCopy
 	found      map[gateway.Name]int64 // the lowest held row of a key, as of NextHeld
+	asked      []gateway.Asked        // put by this commit
+	forgotten  map[int64]int64        // number → when it was put
 	log        [][]byte               // ends with record head.Number
 	events     []event
 }
@@ -65,6 +67,7 @@ func (s *Store) newEntering(now int64) (*entering, error) {
 	e := &entering{
 		s: s, now: now, keys: map[gateway.Name]*keyCopy{}, sources: map[sourceName]*sourceCopy{},
 		books: map[gateway.BookName]*bookCopy{}, deliveries: map[int64]*deliveryCopy{}, found: map[gateway.Name]int64{},
+		forgotten: map[int64]int64{},
 	}
 	was, ok, err := get(s.db, headKey)
 	if err != nil || !ok {

@@ -68,6 +68,45 @@ func heldByKey(t *testing.T, p Place) {
 	k.queued("k", "[] []")
 }
 
+// requestsThatComeAgain: a decision about a dead letter is answered as at first for a day after its row has gone, also after a start; then it is
+// forgotten, a few with each that is put.
+func requestsThatComeAgain(t *testing.T, p Place) {
+	k := ruled(t, p, forwarding)
+	const hour = 3_600_000
+	settle := func(key string) (replayed, discarded string) {
+		n := k.accepted(key, 2)
+		k.all(gateway.Done, &gateway.Settled{Number: n[0], Reason: "404"}, &gateway.Settled{Number: n[1], Reason: "404"})
+		replayed, discarded = k.idOf(n[0]), k.idOf(n[1])
+		k.all(gateway.Done, &gateway.Replay{Tenant: "t", ID: replayed, Key: 1}, &gateway.Discard{Tenant: "t", ID: discarded, Key: 2}, &gateway.Settled{Number: n[0], OK: true})
+		return replayed, discarded
+	}
+	type pair struct{ replayed, discarded string }
+	var all []pair
+	for i := range 20 {
+		replayed, discarded := settle(fmt.Sprint("k", i))
+		all = append(all, pair{replayed, discarded})
+	}
+	for range 2 {
+		for _, of := range all {
+			k.all(gateway.Same, &gateway.Replay{Tenant: "t", ID: of.replayed, Key: 1}, &gateway.Discard{Tenant: "t", ID: of.discarded, Key: 2})
+			k.all(gateway.NoRow, &gateway.Replay{Tenant: "t", ID: of.replayed, Key: 3}, &gateway.Replay{Tenant: "other", ID: of.replayed, Key: 1}, &gateway.Discard{Tenant: "t", ID: of.discarded, Key: 3})
+		}
+		k.now += 20 * hour
+		k.reopen()
+	}
+	k.now -= 20 * hour
+	k.now += 5 * hour
+	k.all(gateway.NoRow, &gateway.Replay{Tenant: "t", ID: all[0].replayed, Key: 1}, &gateway.Discard{Tenant: "t", ID: all[19].discarded, Key: 2})
+	for i := range 10 { // each forgets some of those before
+		replayed, discarded := settle(fmt.Sprint("later", i))
+		k.all(gateway.Same, &gateway.Replay{Tenant: "t", ID: replayed, Key: 1}, &gateway.Discard{Tenant: "t", ID: discarded, Key: 2})
+	}
+	k.reopen()
+	for _, of := range all {
+		k.all(gateway.NoRow, &gateway.Replay{Tenant: "t", ID: of.replayed, Key: 1}, &gateway.Discard{Tenant: "t", ID: of.discarded, Key: 2})
+	}
+}
+
 // heldAcrossCommits lets the front of a key die, come back and be settled again and again: what a store remembers of where the held rows begin must
 // follow downwards too.
 func heldAcrossCommits(t *testing.T, p Place) {

@@ -31,6 +31,7 @@ func RunBooksFixed(t *testing.T, fresh func(testing.TB) Place) {
 		{"NothingChangedNothingWritten", nothingChangedNothingWritten},
 		{"RoomsAndBooks", roomsAndBooks},
 		{"HeldByKey", heldByKey},
+		{"RequestsThatComeAgain", requestsThatComeAgain},
 		{"HeldAcrossCommits", heldAcrossCommits},
 		{"DueInOrder", dueInOrder},
 		{"DeadLetters", deadLetters},

@@ -80,7 +80,9 @@ func (s *server) replays(api huma.API) {
 		OperationID: "discardDeadLetter", Method: http.MethodPost, Path: "/v1/deadletters/{id}/discard", Errors: refusals, DefaultStatus: http.StatusNoContent,
 		Summary: "Give a dead letter up. Its event stays pending for ever; the next event of its key is no longer held back.",
 	}, func(ctx context.Context, in *discardIn) (*struct{}, error) {
-		_, err := s.decide(ctx, in.ID, func(tenant, by string) command { return &gateway.Discard{Tenant: tenant, ID: in.ID, By: by} })
+		_, err := s.decide(ctx, in.ID, func(tenant, by string) command {
+			return &gateway.Discard{Tenant: tenant, ID: in.ID, Key: discardKey(by), By: by}
+		})
 		return nil, err
 	})
 	handle(s, api, huma.Operation{
@@ -96,6 +98,12 @@ func requestKey(actor, key string) uint64 {
 	h.Write([]byte(actor))
 	h.Write([]byte(key))
 	return binary.BigEndian.Uint64(h.Sum(nil))
+}
+
+// discardKey names an actor's discards: one that comes again is the same. No actor's name is as long as the one that it begins with.
+func discardKey(actor string) uint64 {
+	sum := sha256.Sum256(append(binary.AppendUvarint(nil, 1<<62), actor...))
+	return binary.BigEndian.Uint64(sum[:])
 }
 
 // decide carries out a decision about a dead letter, for who may write to its tenant.

@@ -188,12 +188,61 @@ func TestG20ReplayedOnceForEachRequest(t *testing.T) {
 	if a := discard(); a.status != 204 {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
-	h.want(discard(), 404, "not_found")
+	if a := discard(); a.status != 204 { // B7: by the transport
+		t.Errorf("%d %s", a.status, a.raw)
+	}
 	h.want(replay("3"), 404, "not_found")
 	if e := h.get("/v1/events/"+id, token); e.body["event"].(map[string]any)["forward"] != "settled" {
 		t.Errorf("%s", e.raw)
 	}
 	h.want(h.ask(http.MethodPost, "/v1/deadletters/ev_none/discard", token, ""), 404, "not_found")
+}
+
+// B7: a replay or discard that the transport repeats after its event was delivered or discarded is answered as at first, for a day;
+// another person's, or another request, is not.
+func TestADecisionThatComesAgainIsAnsweredAsAtFirst(t *testing.T) {
+	h := newHarness(t)
+	h.source("acme", "shop", true)
+	h.source("rival", "shop", true)
+	token := h.token("acme=rw")
+	ask := func(token, id, what, key string) answer {
+		return h.ask(http.MethodPost, "/v1/deadletters/"+id+"/"+what, token, "", "Idempotency-Key", key)
+	}
+	delivered, given := h.event("acme", "shop", "k", "1", "USD"), h.event("acme", "shop", "l", "1", "USD")
+	h.die(delivered, "status 403")
+	h.die(given, "status 403")
+	if a := ask(token, delivered, "replay", "1"); a.status != 200 || a.body["repeat"] != false {
+		t.Fatalf("%d %s", a.status, a.raw)
+	}
+	if a := ask(token, given, "replay", "1"); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.raw)
+	}
+	var number int64
+	if err := h.books.View(t.Context(), func(v intake.View) (err error) { number, err = v.Number(delivered); return err }); err != nil {
+		t.Fatal(err)
+	}
+	h.enter(&gateway.Settled{Number: number, OK: true})
+	h.die(given, "status 403")
+	if a := ask(token, given, "discard", "d"); a.status != 204 {
+		t.Fatalf("%d %s", a.status, a.raw)
+	}
+	for range 3 {
+		for _, id := range []string{delivered, given} {
+			if a := ask(token, id, "replay", "1"); a.status != 200 || a.body["repeat"] != true || a.body["id"] != id || a.header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("%d %s", a.status, a.raw)
+			}
+		}
+		if a := ask(token, given, "discard", "d"); a.status != 204 {
+			t.Errorf("%d %s", a.status, a.raw)
+		}
+		h.want(ask(token, delivered, "replay", "2"), 404, "not_found")
+		h.want(ask(token, delivered, "discard", "1"), 404, "not_found")
+		h.want(ask(h.token("rival=rw"), given, "discard", "d"), 404, "not_found")
+		h.now.Add(7 * 3600 * second)
+	}
+	h.now.Add(4 * 3600 * second) // a day after it was settled
+	h.want(ask(token, delivered, "replay", "1"), 404, "not_found")
+	h.want(ask(token, given, "discard", "d"), 404, "not_found")
 }
 
 func TestRangeReplay(t *testing.T) {
