@@ -142,9 +142,8 @@ func (d *driver) tell(e Event) {
 		c.shared.set(func(sh *shared) { sh.state = s })
 	}
 	c.waits.hear(e)
-	switch e.(type) {
-	case session.RoomChanged, session.RowConfirmed:
-		c.hub.changed()
+	if room, ok := e.(session.RoomChanged); ok {
+		c.hub.changed(room.Room)
 	}
 	c.hub.emit(e)
 }
@@ -182,19 +181,24 @@ func (d *driver) look(in []session.Input) []session.Input {
 	if err != nil || !changed && d.m != nil {
 		return in // a store that fails is told of by what needs it
 	}
+	pending := d.c.waits.pending() // before the rows are read: a row that comes later is no row that went
+	var rows []store.Row
+	if changed && (d.m != nil || len(pending) > 0) {
+		if rows, err = d.allRows(d.c.ctx); err != nil {
+			return in
+		}
+	}
 	if changed {
-		d.c.hub.changed()
-		d.c.waits.free()
+		if err := d.c.hub.look(d.c.ctx, d.c.store); err != nil {
+			return in
+		}
+		d.c.waits.look(d.c.ctx, d.c.store, pending, rows)
 	}
 	if d.m == nil {
 		if err := d.takeOver(d.c.ctx); err != nil {
 			d.tell(session.Failed{Err: err})
 		}
 		return append(in, d.wishes()...)
-	}
-	rows, err := d.allRows(d.c.ctx)
-	if err != nil {
-		return in
 	}
 	return append(in, session.Rows{Rows: rows})
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"hapax/client/session"
+	"hapax/client/store"
+	"hapax/protocol"
 )
 
 // Event is a hint: it may come late, twice, or not at all for a listener that is slow. What is true stands in the store.
@@ -20,12 +22,19 @@ type hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 	shut      bool
-	rows      chan struct{} // closed and replaced when a room or the outbox may hold something new
+	rows      map[string]chan struct{} // by room, "" for any: closed when it may hold something new
+	places    map[string]place         // how far each room was when another process's change was looked at last
 }
 
 func (h *hub) init() {
 	h.listeners = make(map[*listener]struct{})
-	h.rows = make(chan struct{})
+	h.rows, h.places = make(map[string]chan struct{}), make(map[string]place)
+}
+
+// place is how far the store holds a room.
+type place struct {
+	cursor   protocol.Cursor
+	replaced int64
 }
 
 type listener struct {
@@ -109,18 +118,50 @@ func (h *hub) close() {
 	clear(h.listeners)
 }
 
-// changes returns a channel that is closed when rooms or outbox may have changed. Take it before reading the store.
-func (h *hub) changes() <-chan struct{} {
+// changes returns a channel that is closed when the store may hold more of a room (of any, for ""). Take it before reading the store.
+func (h *hub) changes(room string) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.rows
+	ch := h.rows[room]
+	if ch == nil {
+		ch = make(chan struct{})
+		h.rows[room] = ch
+	}
+	return ch
 }
 
-func (h *hub) changed() {
+// changed says that the store holds more of a room.
+func (h *hub) changed(room string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	close(h.rows)
-	h.rows = make(chan struct{})
+	for _, name := range []string{room, ""} {
+		if ch := h.rows[name]; ch != nil {
+			close(ch)
+			delete(h.rows, name)
+		}
+	}
+}
+
+// look finds out, by one look however many follow, of which rooms another process has stored more.
+func (h *hub) look(ctx context.Context, s store.Store) error {
+	h.mu.Lock()
+	waiting := len(h.rows) > 0
+	h.mu.Unlock()
+	if !waiting {
+		return nil
+	}
+	rooms, err := s.Rooms(ctx)
+	for _, r := range rooms {
+		now := place{r.Cursor, r.Replaced}
+		h.mu.Lock()
+		moved := h.places[r.Room] != now
+		h.places[r.Room] = now
+		h.mu.Unlock()
+		if moved {
+			h.changed(r.Room)
+		}
+	}
+	return err
 }
 
 // Events returns an iterator of the events that happen while it is ranged over, until ctx or the client ends. The loop's body may call

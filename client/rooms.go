@@ -75,7 +75,7 @@ func (c *Client) Follow(ctx context.Context, room string, after int64) iter.Seq2
 	return func(yield func(Message, error) bool) {
 		at := make(map[string]int64) // room → the last seq given, or told as dropped
 		for {
-			more := c.hub.changes()
+			more := c.hub.changes(room)
 			rows, trimmed, err := c.store.Feed(ctx, room, after, feedPage)
 			if err != nil {
 				if ctx.Err() == nil && c.ctx.Err() == nil {

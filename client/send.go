@@ -66,17 +66,25 @@ func (c *Client) Send(ctx context.Context, room string, id ID, body Body) error 
 
 // SendWait is Send, but where the outbox is full it waits until there is room or ctx ends.
 func (c *Client) SendWait(ctx context.Context, room string, id ID, body Body) error {
-	for {
-		space := c.waits.space()
+	var number int64
+	for again := false; ; again = true {
+		t := c.waits.enter(number) // before the attempt, so that no turn is missed
+		number = t.number
 		err := c.Send(ctx, room, id, body)
 		if !errors.Is(err, ErrFull) {
+			c.waits.leave(t)
+			if again {
+				c.waits.free() // there may be room for more than one
+			}
 			return err
 		}
 		select {
-		case <-space:
+		case <-t.come:
 		case <-ctx.Done():
+			c.waits.leave(t)
 			return ctx.Err()
 		case <-c.ctx.Done():
+			c.waits.leave(t)
 			return ErrClosed
 		}
 	}

@@ -58,6 +58,16 @@ type Snapshot struct {
 	Now      int64     // server time, for rows parked by a conflict
 }
 
+// Receipt is that of the row.
+func (c Confirm) Receipt() Receipt {
+	return Receipt{MessageID: c.MessageID, Seq: c.Seq, Epoch: c.Epoch, At: c.At}
+}
+
+// Receipt is that of the row which the message settles.
+func (a *Arrived) Receipt() Receipt {
+	return Receipt{MessageID: a.MessageID, Seq: a.Seq, Epoch: a.Epoch, At: a.At}
+}
+
 func (Step) change()     {}
 func (Confirm) change()  {}
 func (Rows) change()     {}

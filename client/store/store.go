@@ -37,6 +37,8 @@ type Limits struct {
 	// store keeps 10,000 rows and 16 MiB of each, as it would grow without end, and a file keeps all.
 	RoomRows  int
 	RoomBytes int64
+	// Receipts is how many receipts of confirmed rows are kept, the last ones; by default 100,000, ten times a full outbox.
+	Receipts int
 }
 
 // DefaultRoomRows and DefaultRoomBytes bound a room in a memory store.
@@ -51,12 +53,15 @@ func (m *Message) Size() int64 {
 }
 
 // DefaultLimits are those of docs/spec/client.md.
-var DefaultLimits = Limits{Queued: 10_000, Aside: 1_000, AsideAge: 7 * 24 * 3600 * 1000}
+var DefaultLimits = Limits{Queued: 10_000, Aside: 1_000, AsideAge: 7 * 24 * 3600 * 1000, Receipts: 100_000}
 
 // OrDefault fills the zero fields.
 func (l Limits) OrDefault() Limits {
 	if l.Queued == 0 {
 		l.Queued = DefaultLimits.Queued
+	}
+	if l.Receipts == 0 {
+		l.Receipts = DefaultLimits.Receipts
 	}
 	if l.Aside == 0 {
 		l.Aside = DefaultLimits.Aside
@@ -118,6 +123,14 @@ type Counts struct {
 	Evicted   int64 // rows that Evict ever removed
 }
 
+// Receipt is what the server made of a message of this store's outbox.
+type Receipt struct {
+	MessageID string
+	Seq       int64
+	Epoch     string
+	At        int64 // server time
+}
+
 // Aside is an unreadable row as it was found.
 type Aside struct {
 	Table string // of which table
@@ -151,6 +164,9 @@ type Store interface {
 	List(ctx context.Context, after int64, limit int) ([]Row, error)
 	// Find returns a row by its key.
 	Find(ctx context.Context, k Key) (Row, bool, error)
+	// Receipt returns what the server made of a row that was confirmed, false where none was, or too many after it (Limits.Receipts).
+	// It doesn't depend on the message's own row.
+	Receipt(ctx context.Context, k Key) (Receipt, bool, error)
 	// Body reads the content of a row. ErrNoRow, or ErrUnreadable for a body that the key doesn't open.
 	Body(ctx context.Context, position int64) (Body, error)
 	// Export calls f with every row of the outbox and its body by rising position, as of one moment; f's error ends it.

@@ -84,19 +84,19 @@ func (m *Medium) confirm(c store.Confirm, l store.Limits) store.Result {
 	v := m.view(c.Room)
 	m.ack(v, c.Message(m.owner, rec.body))
 	m.trim(v, l)
-	m.remove(rec.row)
+	m.confirmed(rec.row, c.Receipt(), l.Receipts)
 	return store.Result{Applied: true, Row: rec.row}
 }
 
 // settle settles the outbox rows whose messages arrived.
-func (m *Medium) settle(arrived []store.Arrived, now int64, res *store.Result) {
+func (m *Medium) settle(arrived []store.Arrived, now int64, receipts int, res *store.Result) {
 	for _, a := range arrived {
 		rec := m.keys[store.Key{Room: a.Room, ID: a.ClientMessageID}]
 		if a.Fingerprint == "" || rec == nil {
 			continue
 		}
 		if rec.row.Fingerprint == a.Fingerprint {
-			m.remove(rec.row)
+			m.confirmed(rec.row, a.Receipt(), receipts)
 			res.Confirmed = append(res.Confirmed, rec.row)
 		} else if row, changed := rec.row.Conflict(now); changed {
 			m.set(rec, row)

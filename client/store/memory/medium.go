@@ -36,6 +36,8 @@ type Medium struct {
 	feed     int64                    // last position given to a message or a replaced view
 	log      []*store.Message         // messages with a position, by it
 	views    map[string]*view
+	receipts map[store.Key]store.Receipt
+	receipt  []store.Key // of receipts, in the order in which they came
 }
 
 // NewMedium returns an empty medium with a random device.
@@ -51,6 +53,7 @@ func NewMediumOf(d ids.Device) *Medium {
 	return &Medium{
 		device: d, marks: map[ids.Device][]byte{d: mark[:]}, rows: map[int64]*record{},
 		keys: map[store.Key]*record{}, views: map[string]*view{},
+		receipts: map[store.Key]store.Receipt{},
 	}
 }
 
@@ -61,7 +64,7 @@ func (m *Medium) Copy() *Medium {
 	c := &Medium{
 		device: m.device, owner: m.owner, marks: map[ids.Device][]byte{}, fence: m.fence, position: m.position,
 		order: slices.Clone(m.order), states: m.states, rows: map[int64]*record{}, keys: map[store.Key]*record{}, evicted: m.evicted,
-		feed: m.feed, views: map[string]*view{},
+		feed: m.feed, views: map[string]*view{}, receipts: maps.Clone(m.receipts), receipt: slices.Clone(m.receipt),
 	}
 	for d, mark := range m.marks {
 		c.marks[d] = bytes.Clone(mark)
@@ -135,6 +138,20 @@ func (m *Medium) remove(r store.Row) {
 	m.states[r.State]--
 	delete(m.rows, r.Position)
 	delete(m.keys, r.Key)
+}
+
+// confirmed removes a row that the server has, and keeps its receipt.
+func (m *Medium) confirmed(r store.Row, receipt store.Receipt, limit int) {
+	m.remove(r)
+	if _, again := m.receipts[r.Key]; again {
+		m.receipt = slices.DeleteFunc(m.receipt, func(k store.Key) bool { return k == r.Key })
+	}
+	m.receipts[r.Key] = receipt
+	m.receipt = append(m.receipt, r.Key)
+	for len(m.receipt) > limit {
+		delete(m.receipts, m.receipt[0])
+		m.receipt = m.receipt[1:]
+	}
 }
 
 func clone(b store.Body) store.Body {

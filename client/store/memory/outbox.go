@@ -66,6 +66,15 @@ func (s *Store) Find(ctx context.Context, k store.Key) (row store.Row, ok bool, 
 	return row, ok, err
 }
 
+// Receipt implements store.Store.
+func (s *Store) Receipt(ctx context.Context, k store.Key) (r store.Receipt, ok bool, err error) {
+	err = s.read(ctx, "Receipt", func(m *Medium) error {
+		r, ok = m.receipts[k]
+		return nil
+	})
+	return r, ok, err
+}
+
 // Body implements store.Store.
 func (s *Store) Body(ctx context.Context, position int64) (b store.Body, err error) {
 	err = s.read(ctx, "Body", func(m *Medium) error {

@@ -127,7 +127,7 @@ func (m *Medium) advance(c store.Rows, l store.Limits) store.Result {
 	m.trim(v, l)
 	v.cursor = c.To
 	res := store.Result{Applied: true, Cursor: c.To}
-	m.settle(c.Messages, c.Now, &res)
+	m.settle(c.Messages, c.Now, l.Receipts, &res)
 	return res
 }
 
@@ -149,7 +149,7 @@ func (m *Medium) replace(c store.Snapshot, l store.Limits) store.Result {
 	m.trim(v, l)
 	v.cursor = c.Cursor
 	res := store.Result{Applied: true, Cursor: c.Cursor}
-	m.settle(c.Messages, c.Now, &res)
+	m.settle(c.Messages, c.Now, l.Receipts, &res)
 	return res
 }
 

@@ -139,12 +139,15 @@ func (s *Store) confirm(c store.Confirm, res *store.Result) error {
 	}
 	res.Applied, res.Row = true, *r
 	if unreadable != nil { // it was stored there, so its row is done with; the bytes are kept
-		return s.setAside("outbox", "position", r.Position, unreadable)
+		if err := s.setAside("outbox", "position", r.Position, unreadable); err != nil {
+			return err
+		}
+		return s.keepReceipt(r.Key, c.Receipt())
 	}
 	if err := s.ack(c.Message(owner, b)); err != nil {
 		return err
 	}
-	return s.remove(*r)
+	return s.confirmed(*r, c.Receipt())
 }
 
 // settle settles the outbox rows whose messages arrived.
@@ -162,7 +165,7 @@ func (s *Store) settle(arrived []store.Arrived, now int64, res *store.Result) er
 		}
 		if r.Fingerprint == a.Fingerprint {
 			res.Confirmed = append(res.Confirmed, *r)
-			err = s.remove(*r)
+			err = s.confirmed(*r, a.Receipt())
 		} else if row, changed := r.Conflict(now); changed {
 			res.Conflicts = append(res.Conflicts, row)
 			err = s.update(row)

@@ -13,7 +13,7 @@ import (
 )
 
 // smallTables are checked whole at each opening. messages may be large, and can be fetched again.
-var smallTables = []string{"meta", "outbox", "cursors", "marks", "wishes"}
+var smallTables = []string{"meta", "outbox", "cursors", "marks", "wishes", "receipts"}
 
 // inspect returns the file's version, 0 for an empty one.
 func (d *db) inspect() (version int, err error) {

@@ -100,6 +100,34 @@ func (s *Store) Find(ctx context.Context, k store.Key) (row store.Row, ok bool, 
 	return row, ok, err
 }
 
+// Receipt implements store.Store.
+func (s *Store) Receipt(ctx context.Context, k store.Key) (r store.Receipt, ok bool, err error) {
+	err = s.reading(ctx, func(d *db) error {
+		return d.query(func(st *sqlite3.Stmt) error {
+			r, ok = store.Receipt{MessageID: st.ColumnText(0), Seq: st.ColumnInt64(1), Epoch: st.ColumnText(2), At: st.ColumnInt64(3)}, true
+			return nil
+		}, `SELECT message_id, seq, epoch, at FROM receipts WHERE room = ? AND id = ?`, k.Room, k.ID)
+	})
+	return r, ok, err
+}
+
+// confirmed removes a row that the server has, and keeps its receipt.
+func (s *Store) confirmed(r store.Row, receipt store.Receipt) error {
+	if err := s.remove(r); err != nil {
+		return err
+	}
+	return s.keepReceipt(r.Key, receipt)
+}
+
+func (s *Store) keepReceipt(k store.Key, r store.Receipt) error {
+	err := s.db.exec(`INSERT OR REPLACE INTO receipts (room, id, message_id, seq, epoch, at) VALUES (?, ?, ?, ?, ?, ?)`,
+		k.Room, k.ID, r.MessageID, r.Seq, r.Epoch, r.At)
+	if err != nil {
+		return err
+	}
+	return s.db.exec(`DELETE FROM receipts WHERE n <= (SELECT max(n) FROM receipts) - ?`, s.limits.Receipts)
+}
+
 // Body implements store.Store.
 func (s *Store) Body(ctx context.Context, position int64) (b store.Body, err error) {
 	var unreadable error

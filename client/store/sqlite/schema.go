@@ -76,11 +76,21 @@ CREATE TABLE cursors (
 CREATE TABLE aside (n INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, why TEXT NOT NULL, row BLOB NOT NULL);
 `
 
-// schemaV3: what a bounded room dropped, and which rooms processes want that don't drain the store.
+// schemaV3: what a bounded room dropped, receipts of confirmed rows, and which rooms processes want that don't drain the store.
 const schemaV3 = `
 ALTER TABLE cursors ADD COLUMN trimmed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE cursors ADD COLUMN trimmed_from INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE cursors ADD COLUMN trimmed_to INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE receipts (
+	n INTEGER PRIMARY KEY AUTOINCREMENT,
+	room TEXT NOT NULL,
+	id TEXT NOT NULL,
+	message_id TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	epoch TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	UNIQUE (room, id)
+);
 CREATE TABLE wishes (
 	handle BLOB NOT NULL,
 	room TEXT NOT NULL,

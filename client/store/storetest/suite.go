@@ -62,6 +62,7 @@ func Run(t *testing.T, empty func(testing.TB) Medium) {
 		{"a snapshot replaces", (*suite).snapshotReplaces},
 		{"C19 own rows settle", (*suite).ownRowsSettle},
 		{"forget", (*suite).forget},
+		{"receipts", (*suite).receipts},
 		{"a room's bound", (*suite).roomBound},
 		{"a room that is only sent to has the same bound", (*suite).roomBoundOfAcks},
 		{"changes of others", (*suite).changesOfOthers},

@@ -76,3 +76,35 @@ func (s *suite) roomBoundOfAcks() {
 	equal(s, "kept", s.view(st, "q"), "4@0 5@0 6@0 ")
 	equal(s, "nothing was in the feed", len(s.trimmedOf(st, "", 0)), 0)
 }
+
+// receipts: what the server made of a row is known however the row ended as confirmed, and whether or not its message is held.
+func (s *suite) receipts() {
+	st := s.openOn(s.medium, store.Limits{RoomRows: 2, Receipts: 5})
+	fence := s.drain(st)
+	is := func(st store.Store, e store.Entry, seq int64) {
+		s.Helper()
+		r, ok, err := st.Receipt(s.ctx, e.Key)
+		s.ok(err)
+		if ok != (seq > 0) || ok && (r.Seq != seq || r.MessageID != messageID(seq) || r.Epoch != "e") {
+			s.Fatalf("receipt of %s: %+v, %v, want that of seq %d", e.ID, r, ok, seq)
+		}
+	}
+	for n := range 6 {
+		e := entry("q", n+1)
+		is(st, e, 0)
+		s.apply(st, fence, confirm(s.add(st, e)[0], int64(n+1)))
+		is(st, e, int64(n+1))
+	}
+	is(st, entry("q", 1), 0) // too many after it
+	is(st, entry("q", 2), 2) // its message is held no more
+	own1 := own(entry("r", 7), 1)
+	s.add(st, entry("r", 7))
+	s.apply(st, fence, store.Snapshot{Room: "r", Cursor: cursor(1), Messages: []store.Arrived{own1}, Now: 1})
+	is(s.openOn(s.medium.Crashed(), store.Limits{}), entry("r", 7), 1)
+	s.ok(st.Forget(s.ctx, "r"))
+	is(st, entry("r", 7), 1)
+	s.add(st, entry("r", 8))
+	_, err := st.Discard(s.ctx, entry("r", 8).Key)
+	s.ok(err)
+	is(st, entry("r", 8), 0)
+}
