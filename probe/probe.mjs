@@ -11,7 +11,7 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 class Stop extends Error { // nothing is reported: 3 for a contract error, 2 for an unreadable fact
-  constructor(status, reason) { super(reason); this.status = status; }
+  constructor(status, reason, detail = '') { super(reason); Object.assign(this, { status, detail }); }
 }
 
 // ---- Inputs (section 1) ----
@@ -28,6 +28,7 @@ function rows(dir, file, status) {
     if (ABSENT.includes(e.code)) throw new Stop(status, `unreadable:${file}`);
     throw e;
   }
+  if (['fffe', 'feff'].includes(bytes.subarray(0, 2).toString('hex'))) throw new Stop(status, `unreadable:${file}`, ': UTF-16');
   const out = [];
   let from = bytes.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf])) ? 3 : 0;
   for (let line = 1; from < bytes.length; line++) {
@@ -210,7 +211,7 @@ function run(dir) {
   try {
     return settle(dir);
   } catch (e) {
-    return { status: e instanceof Stop ? e.status : 70, report: null, malformed: null, fault: e.message };
+    return { status: e instanceof Stop ? e.status : 70, report: null, malformed: null, fault: e.message, detail: e.detail };
   }
 }
 
@@ -222,8 +223,8 @@ if (process.argv.length !== 3) {
   const dirs = readFileSync(0, 'utf8').split('\n').filter((dir) => dir !== '');
   process.stdout.write(dirs.map((dir) => `${JSON.stringify(run(dir))}\n`).join(''));
 } else {
-  const { status, report, malformed, fault: reason } = run(argument);
-  process.stderr.write(malformed ?? `${reason}\n`);
+  const { status, report, malformed, fault: reason, detail } = run(argument);
+  process.stderr.write(malformed ?? `${reason}${detail ?? ''}\n`);
   process.stdout.write(report ?? '');
   process.exitCode = status;
 }

@@ -32,6 +32,12 @@ func openFile(path, name string) (*os.File, error) {
 	if err == nil && info.IsDir() {
 		err = syscall.EISDIR
 	}
+	if err == nil && info.Mode().IsRegular() { // of a pipe the reader finds it
+		start := make([]byte, 2)
+		if n, _ := f.ReadAt(start, 0); inUTF16(start[:n]) {
+			err = errUTF16
+		}
+	}
 	if err != nil {
 		f.Close()
 		return nil, fileError(name, err)
@@ -42,7 +48,7 @@ func openFile(path, name string) (*os.File, error) {
 // fileError sorts a failure into what the file is to blame for and what the machine is.
 func fileError(name string, err error) error {
 	for _, absent := range []error{
-		fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG,
+		fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, errUTF16,
 	} {
 		if errors.Is(err, absent) {
 			var at *fs.PathError

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"unicode/utf8"
 )
@@ -13,6 +14,13 @@ const (
 )
 
 var byteOrderMark = []byte("\xEF\xBB\xBF")
+
+// errUTF16 is of a file that begins with a byte-order mark of UTF-16.
+var errUTF16 = errors.New("UTF-16, by the byte-order mark at its beginning, where UTF-8 is needed")
+
+func inUTF16(start []byte) bool {
+	return len(start) >= 2 && (start[0] == 0xFF && start[1] == 0xFE || start[0] == 0xFE && start[1] == 0xFF)
+}
 
 // chunker cuts a stream into runs of whole lines without ever holding a line longer than a chunk.
 type chunker struct {
@@ -48,6 +56,9 @@ func (c *chunker) next(buf []byte) ([]byte, error) {
 	}
 	if !c.begun {
 		c.begun = true
+		if inUTF16(buf) {
+			return nil, errUTF16
+		}
 		buf = bytes.TrimPrefix(buf, byteOrderMark)
 	}
 	return buf, nil

@@ -77,5 +77,8 @@ func contractError(err error) error {
 	if errors.As(err, &contract) {
 		return err
 	}
+	if errors.Is(err, errUTF16) {
+		return &ContractError{Reason: policyFile + ": " + err.Error()}
+	}
 	return fileError(policyFile, err)
 }

@@ -22,6 +22,9 @@ command began. A copy that was cut off is never taken for a whole one. "hapax ve
 Exit status: 0 done, 3 the folder is of a newer version, 64 wrong usage or TO isn't empty, 70 it can't be read or written.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := outputFolder("TO", args[0], true); err != nil {
+				return err
+			}
 			err := pebble.Backup(cmd.Context(), data, args[0], pebble.Options{})
 			if errors.Is(err, store.ErrLocked) {
 				err = admin.AskCheckpoint(cmd.Context(), data, args[0])
@@ -47,6 +50,9 @@ a new epoch, so that every client that saw what came after the backup replaces i
 Exit status: 0 done, 3 the backup is of a newer version, 64 wrong usage or DIR isn't empty, 70 it can't be read or written.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := outputFolder("--data", data, true); err != nil {
+				return err
+			}
 			if err := pebble.Restore(cmd.Context(), args[0], data, pebble.Options{}); err != nil {
 				return storeExit(err)
 			}

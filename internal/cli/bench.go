@@ -38,6 +38,11 @@ Exit status: 0 measured, 1 with --check where a target isn't met, 64 an unknown 
 			if p.Runs < 1 || p.Measure <= 0 || p.Warm < 0 || p.Text < 1 || p.Text > 16<<10 || p.Keys < 1 || p.Connections < 1 {
 				return usage("runs, measure, text (to 16384), keys and connections must be positive")
 			}
+			if p.Dir != "" {
+				if err := outputFolder("--dir", p.Dir, false); err != nil {
+					return err
+				}
+			}
 			p.Parts = args
 			p.Progress = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
 			p.IdleClients = func() *exec.Cmd { return exec.CommandContext(cmd.Context(), os.Args[0], "bench", "idle-clients") }

@@ -135,6 +135,9 @@ func (k *keep) open(ctx context.Context) (store.Store, error) {
 	if k.file == "" {
 		return memory.Open(memory.NewMedium(), memory.Options{Limits: k.limits}), nil
 	}
+	if err := outputFile("--store", k.file); err != nil {
+		return nil, err
+	}
 	s, err := sqlite.Open(ctx, k.file, sqlite.Options{Key: key, Claimant: store.Claimant{Actor: k.actor}})
 	switch {
 	case errors.Is(err, store.ErrWrongStore):

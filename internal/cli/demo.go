@@ -35,6 +35,11 @@ Exit status: 0 the proof holds, 1 it doesn't, 64 wrong usage, 70 the demo itself
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
+			if keepDir != "" {
+				if err := outputFolder("--keep", keepDir, true); err != nil {
+					return err
+				}
+			}
 			proof, err := runDemo(ctx, cmd, o, keepDir, asJSON)
 			if err != nil {
 				return &ExitError{Code: ExitMachine, Err: err}

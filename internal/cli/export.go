@@ -32,6 +32,9 @@ Exit status: 0 written · 2 the data folder is damaged · 3 there is no store, o
 			if out == "" {
 				return usage("export needs --out DIR")
 			}
+			if err := outputFolder("--out", out, true); err != nil {
+				return err
+			}
 			var summary *export.Summary
 			err := readBooks(cmd.Context(), data, func(v store.BooksView) (err error) {
 				summary, err = export.Export(cmd.Context(), v, out)

@@ -50,6 +50,9 @@ func (k *keep) with(cmd *cobra.Command, f func(store.Store) error) error {
 	if k.file == "" {
 		return usage("--store is missing")
 	}
+	if err := outputFile("--store", k.file); err != nil {
+		return err
+	}
 	if _, err := os.Stat(k.file); err != nil { // opening would make one, and a misspelt name would look like an empty outbox
 		return &ExitError{Code: ExitMachine, Err: err}
 	}

@@ -46,8 +46,8 @@ func newSettle() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.Dir, "in", "", "folder with policy.tsv, dedupe.tsv, events.tsv and perhaps opening.tsv")
-	flags.StringVar(&f.Report, "report", "", "where the report goes (default: report.json in the folder)")
-	flags.StringVar(&f.Malformed, "malformed", "", "where malformed rows are listed (default: malformed.tsv beside the report)")
+	flags.StringVar(&f.Report, "report", "", "where the report goes (default: report.json in the folder); - is standard output, and the summary goes to standard error")
+	flags.StringVar(&f.Malformed, "malformed", "", "where malformed rows are listed (default: malformed.tsv beside the report; needed with --report -)")
 	flags.StringVar(&f.Closing, "closing", "", "also write the next period's opening.tsv here")
 	flags.StringVar(&f.memory, "memory", "512MiB", "memory to keep within; what doesn't fit is sorted in a scratch file beside the report")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON")
@@ -68,6 +68,15 @@ func runSettle(cmd *cobra.Command, f settleFlags) error {
 			return usage("--%s needs a file", name)
 		}
 	}
+	toStdout := f.Report == settlement.StandardOutput
+	switch {
+	case toStdout && f.Malformed == "":
+		return usage("--report - goes to standard output, so --malformed FILE is needed")
+	case toStdout && f.json:
+		return usage("--report - and --json both want standard output")
+	case f.Malformed == settlement.StandardOutput || f.Closing == settlement.StandardOutput:
+		return usage("only the report goes to standard output; a file named - is ./-")
+	}
 	guardProcess(memory)
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -85,6 +94,15 @@ func runSettle(cmd *cobra.Command, f settleFlags) error {
 	if err != nil {
 		return settleFailed(cmd, f.json, err)
 	}
+	if toStdout {
+		if _, err := cmd.OutOrStdout().Write(result.Report.Bytes()); err != nil {
+			return &ExitError{Code: ExitMachine, Err: fmt.Errorf("the report can't be written: %w", err)}
+		}
+		if err := printSettled(cmd.ErrOrStderr(), false, result); err != nil {
+			return &ExitError{Code: ExitMachine, Err: err}
+		}
+		return settledExit(result)
+	}
 	told := false
 	defer func() {
 		if !told { // a summary that nobody got is a failed run, and a failed run has no report
@@ -95,7 +113,11 @@ func runSettle(cmd *cobra.Command, f settleFlags) error {
 		return &ExitError{Code: ExitMachine, Err: fmt.Errorf("the summary can't be written, so the report is removed: %w", err)}
 	}
 	told = true
-	if code := result.Status(); code != ExitOK {
+	return settledExit(result)
+}
+
+func settledExit(r *settlement.Result) error {
+	if code := r.Status(); code != ExitOK {
 		return &ExitError{Code: code}
 	}
 	return nil

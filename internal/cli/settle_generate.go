@@ -3,10 +3,12 @@ package cli
 import (
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"hapax/internal/settlement"
 	"hapax/internal/settlement/workload"
 )
 
@@ -25,6 +27,14 @@ hour late, names of 20 to 40 bytes. The same seed gives the same bytes. 20 milli
 			}
 			if s.Events == 0 || s.Keys == 0 || s.Tenants == 0 {
 				return usage("--events, --keys and --tenants must be at least 1")
+			}
+			if err := outputFolder("--out", dir, false); err != nil {
+				return err
+			}
+			for _, name := range []string{settlement.PolicyFile, settlement.DedupeFile, settlement.EventsFile} {
+				if err := outputFile("--out", filepath.Join(dir, name)); err != nil {
+					return err
+				}
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()

@@ -54,6 +54,9 @@ func checkAnchor(path string) error {
 	if path == "" {
 		return nil
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("gateway.anchor: %s is no regular file (%s)", path, info.Mode().Type())
+	}
 	if _, err := anchor.Read(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("gateway.anchor: %w", err)
 	}

@@ -18,6 +18,13 @@ const (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
+// errUTF16 is of a file that begins with a mark of UTF-16 (or of UTF-32 of the same order): none of its lines would be one.
+var errUTF16 = errors.New("it is UTF-16, by the byte-order mark that it begins with; UTF-8 is needed")
+
+func isUTF16(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+}
+
 // chunker cuts a file into pieces of whole lines.
 type chunker struct {
 	file  io.Reader
@@ -64,6 +71,9 @@ func (c *chunker) fill(buf []byte, n *int) error {
 		c.ended = err != nil
 		if !c.begun && (*n >= len(byteOrderMark) || c.ended) {
 			c.begun = true
+			if isUTF16(buf[:*n]) {
+				return errUTF16
+			}
 			if bytes.HasPrefix(buf[:*n], byteOrderMark) {
 				*n = copy(buf, buf[len(byteOrderMark):*n])
 			}

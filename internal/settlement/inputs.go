@@ -60,6 +60,12 @@ func (in *inputs) openEvents(path string) error {
 	if err == nil && info.IsDir() {
 		err = syscall.EISDIR
 	}
+	if err == nil && info.Mode().IsRegular() { // already here, as opening.tsv is read before the events are
+		var head [2]byte
+		if n, _ := file.ReadAt(head[:], 0); isUTF16(head[:n]) {
+			err = errUTF16
+		}
+	}
 	if err != nil {
 		file.Close()
 		return err
@@ -97,7 +103,7 @@ func inputFault(file string, err error) error {
 
 func blamesFile(err error) bool {
 	for _, cause := range []error{
-		fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG,
+		fs.ErrNotExist, fs.ErrPermission, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, errUTF16,
 	} {
 		if errors.Is(err, cause) {
 			return true

@@ -12,10 +12,13 @@ const (
 	MalformedFile = "malformed.tsv"
 )
 
+// StandardOutput as Paths.Report says that the report goes to no file. Then Malformed must be named.
+const StandardOutput = "-"
+
 // Paths are the files of a run.
 type Paths struct {
 	Dir       string // with policy.tsv, dedupe.tsv, events.tsv and perhaps opening.tsv
-	Report    string // "": report.json in Dir
+	Report    string // "": report.json in Dir; StandardOutput: nowhere, the caller writes Result.Report
 	Malformed string // "": malformed.tsv beside the report
 	Closing   string // "": none is written
 }
@@ -29,6 +32,9 @@ func (p Paths) resolve() (Paths, error) {
 	if p.Report == "" {
 		p.Report = filepath.Join(p.Dir, ReportFile)
 	}
+	if p.Report == StandardOutput && p.Malformed == "" {
+		return p, usageFault("the report goes to standard output, so the list of malformed rows needs a file of its own")
+	}
 	if p.Malformed == "" {
 		p.Malformed = filepath.Join(filepath.Dir(p.Report), MalformedFile)
 	}
@@ -38,6 +44,9 @@ func (p Paths) resolve() (Paths, error) {
 	}
 	for _, out := range p.outputs() {
 		for _, path := range []string{out.path, out.path + stale} {
+			if err := CheckOutput(path); err != nil {
+				return p, usageFault("%s: %w", out.what, err)
+			}
 			id := identity(path)
 			if other, ok := taken[id]; ok {
 				return p, usageFault("%s %s is also %s", out.what, path, other)
@@ -51,7 +60,10 @@ func (p Paths) resolve() (Paths, error) {
 type namedPath struct{ what, path string }
 
 func (p Paths) outputs() []namedPath {
-	all := []namedPath{{"the report", p.Report}, {"the list of malformed rows", p.Malformed}}
+	all := []namedPath{{"the list of malformed rows", p.Malformed}}
+	if p.Report != StandardOutput {
+		all = append(all, namedPath{"the report", p.Report})
+	}
 	if p.Closing != "" {
 		all = append(all, namedPath{"the closing file", p.Closing})
 	}

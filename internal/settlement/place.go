@@ -14,14 +14,30 @@ import (
 // yesterday's figures as today's.
 const stale = ".stale"
 
-// setAside renames the outputs of an earlier run and syncs their folders. An older stale file is replaced. A folder in
-// an output's place isn't an earlier output: nothing is moved then.
-func setAside(paths ...string) error {
-	for _, path := range paths {
-		if info, err := os.Lstat(path); err == nil && info.IsDir() {
-			return fmt.Errorf("%s: an output can't take the place of a folder", path)
-		}
+// CheckOutput refuses a path for an output that exists and is no regular file: a device, a pipe, a socket, a folder, a link to one of
+// them or to nothing. Moved aside or written over, it would be gone for everybody. Nothing is opened.
+func CheckOutput(path string) error {
+	if _, err := os.Lstat(path); missing(err) {
+		return nil
+	} else if err != nil {
+		return err
 	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is a link that leads nowhere", path)
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; the name of a file is needed", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file (%s) and is left as it is; name a file", path, info.Mode().Type())
+	}
+	return nil
+}
+
+// setAside renames the outputs of an earlier run and syncs their folders. An older stale file is replaced.
+func setAside(paths ...string) error {
 	folders := map[string]bool{}
 	for _, path := range paths {
 		err := os.Rename(path, path+stale)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFoldersAreNoEarlierOutputs: a folder in an output's place, be it that of the inputs, isn't moved aside; the run
-// ends as one whose report can't be written, and nothing else is moved either.
+// TestFoldersAreNoEarlierOutputs: a folder in an output's place, be it that of the inputs, isn't moved aside; it is
+// wrong usage, and nothing else is moved either.
 func TestFoldersAreNoEarlierOutputs(t *testing.T) {
 	dir := put(t, emptyFolder(t), map[string]string{ReportFile: "yesterday"})
 	sub := put(t, filepath.Join(dir, "sub"), map[string]string{"kept": ""})
@@ -22,8 +22,8 @@ func TestFoldersAreNoEarlierOutputs(t *testing.T) {
 		"malformed": {Dir: dir, Malformed: sub},
 		"closing":   {Dir: dir, Closing: sub},
 	} {
-		if _, err := Run(context.Background(), Options{Paths: p}); err == nil || Status(err) != 70 {
-			t.Errorf("%s: %v, want status 70", name, err)
+		if _, err := Run(context.Background(), Options{Paths: p}); err == nil || Status(err) != 64 {
+			t.Errorf("%s: %v, want status 64", name, err)
 		}
 		for _, kept := range []string{ReportFile, "sub/kept"} {
 			if _, err := os.Stat(filepath.Join(dir, kept)); err != nil {

@@ -86,7 +86,7 @@ func run(ctx context.Context, o Options) (*Result, error) {
 	}
 	defer list.discard()
 	b, err := in.books(ctx, reading{
-		memory: o.Memory, workers: o.Workers, progress: o.Progress, keepMarks: o.Closing != "", scratch: filepath.Dir(o.Report),
+		memory: o.Memory, workers: o.Workers, progress: o.Progress, keepMarks: o.Closing != "", scratch: filepath.Dir(o.Malformed),
 		broken: func(line int64, why reason) error { return writeBroken(list.Writer, line, why) },
 	})
 	if err != nil {
@@ -116,15 +116,17 @@ func placeAll(p Paths, list *output, in *inputs, b *books) error {
 		}
 		outputs = append(outputs, closing)
 	}
-	report, err := createOutput(p.Report)
-	if err != nil {
-		return err
+	if p.Report != StandardOutput {
+		report, err := createOutput(p.Report)
+		if err != nil {
+			return err
+		}
+		defer report.discard()
+		if _, err := report.Write(b.report.Bytes()); err != nil {
+			return err
+		}
+		outputs = append(outputs, report)
 	}
-	defer report.discard()
-	if _, err := report.Write(b.report.Bytes()); err != nil {
-		return err
-	}
-	outputs = append(outputs, report)
 	for _, o := range outputs {
 		if err := o.complete(); err != nil {
 			return err
