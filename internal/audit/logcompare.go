@@ -41,12 +41,13 @@ func (p *prover) compareKeys() error {
 		}
 		raw = appendName(raw[:0], s.Tenant, s.Source, s.Key)
 		id := f.hash.key(raw)
-		if !f.mine(id) || blankKey(s) {
+		if !f.mine(id) {
 			continue
 		}
+		p.indexKey(s)
 		key, known := f.keys.find(id)
-		if !known {
-			p.issues.books("key %q %q %q: something is kept of it, but no record names it", s.Tenant, s.Source, s.Key)
+		if !known || f.keys.at(key).blank() {
+			p.issues.books("key %q %q %q: something is kept of it, but by the records there is nothing to keep", s.Tenant, s.Source, s.Key)
 			continue
 		}
 		stated.add(key)
@@ -69,8 +70,6 @@ func (p *prover) compareKeys() error {
 		}
 	})
 }
-
-func blankKey(s *StatedKey) bool { return !s.Registered && s.Events == 0 }
 
 // keySet is a set of key numbers.
 type keySet struct {
@@ -108,15 +107,23 @@ func (f *fold) keyDiffers(key uint32, s *StatedKey) string {
 			return fmt.Sprintf("%s: kept is %d, by the records it is %d", c.what, c.stated, c.want)
 		}
 	}
+	currency := ""
+	if k.last > 0 {
+		currency = currencyText(k.lastCurrency)
+	}
+	for _, c := range [...]struct{ what, stated, want string }{
+		{"its scope", s.Scope, scopeWord(k.scope)},
+		{"the scope of its last event", s.LastScope, scopeWord(k.lastScope)},
+		{"the currency of its last event", s.LastCurrency, currency},
+		{"the state of its last event", s.LastSaid, stateWord(k.has(saidPending))},
+	} {
+		if c.stated != c.want {
+			return fmt.Sprintf("%s: kept is %q, by the records it is %q", c.what, c.stated, c.want)
+		}
+	}
 	switch {
-	case s.Scope != scopeWord(k.scope):
-		return fmt.Sprintf("its scope: kept is %q, by the records it is %q", s.Scope, scopeWord(k.scope))
-	case k.last > 0 && s.LastScope != scopeWord(k.lastScope):
-		return fmt.Sprintf("the scope of its last event: kept is %q, by the records it is %q", s.LastScope, scopeWord(k.lastScope))
-	case k.last > 0 && s.LastCurrency != currencyText(k.lastCurrency):
-		return fmt.Sprintf("the currency of its last event: kept is %q, by the records it is %q", s.LastCurrency, currencyText(k.lastCurrency))
-	case k.last > 0 && s.LastSaid != stateWord(k.has(saidPending)):
-		return fmt.Sprintf("the state of its last event: kept is %q, by the records it is %q", s.LastSaid, stateWord(k.has(saidPending)))
+	case k.root == 0 && (s.RootID != "" || s.RootPrint != [32]byte{}):
+		return "something is kept of its root, by the records it has none"
 	case k.root > 0 && (f.hash.word([]byte(s.RootID)) != k.rootID || f.hash.word(s.RootPrint[:]) != k.rootPrint):
 		return fmt.Sprintf("what is kept of its root isn't what record %d says", k.root)
 	}
@@ -131,10 +138,10 @@ func (f *fold) hitsDiffer(key uint32, s *StatedKey) string {
 	if len(s.Hits) != total {
 		return fmt.Sprintf("its repeats: kept are those in %d currencies, by the records there are %d", len(s.Hits), total)
 	}
-	for _, h := range s.Hits {
-		code, _ := currencyCode([]byte(h.Currency))
+	for place, h := range s.Hits {
+		code, ok := currencyCode([]byte(h.Currency))
 		want := f.keys.hitsOf(key, code)
-		if h.Count != int64(want.count) || h.LRURank != want.number || h.LastEvent != want.number || h.SeenAt != want.seen {
+		if !ok || int(want.place) != place || h.Count != int64(want.count) || h.LRURank != want.number || h.LastEvent != want.number || h.SeenAt != want.seen {
 			return fmt.Sprintf("its repeats in %s: kept are %d up to %d, by the records %d up to %d", h.Currency, h.Count, h.LRURank, want.count, want.number)
 		}
 	}

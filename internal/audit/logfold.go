@@ -26,6 +26,9 @@ type fold struct {
 	renewed  bool // a record names its origin: none of an older kind follows
 	current  logRecord
 	events   int64
+	whole    bool   // ids are taken in
+	ids      rowSet // that events are found by
+	fact     []byte
 }
 
 // errTooMany says that a pass holds more than it may.
@@ -43,6 +46,8 @@ type sourceState struct {
 // outRow is a row that the outbox must have.
 type outRow struct {
 	id      uint64 // word of the event's id
+	reason  uint64 // word of the reason, where dead
+	since   int64  // Unix ms of the record that let it wait
 	key     uint32
 	ordinal uint32
 	dead    bool
@@ -220,6 +225,10 @@ func (f *fold) countEvent(rec *logRecord) {
 	r := fieldReader{text: rec.raw}
 	f.sources[f.sourceOf(r.pair())].events++
 	f.events++
+	if f.whole {
+		f.fact = appendID(f.fact[:0], rec.event.id, rec.number)
+		f.ids.add(&f.hash, f.fact, 1)
+	}
 }
 
 func (f *fold) takeRegister(rec *logRecord, key uint32) {
@@ -290,6 +299,9 @@ func (f *fold) takeDelivery(rec *logRecord) {
 		return
 	case wasRevived:
 		k.waiting++
+		row.since = rec.at
+	case hasDied:
+		row.reason = f.hash.word(d.reason)
 	}
 	row.dead = d.what == hasDied
 	f.outbox[d.event] = row

@@ -98,7 +98,7 @@ func (f *fold) takeEvent(rec *logRecord, key uint32) error {
 	k.set(rootDelivered, false)
 	if forwarded {
 		k.waiting++
-		f.outbox[rec.number] = outRow{id: k.rootID, key: key, ordinal: k.accepted}
+		f.outbox[rec.number] = outRow{id: k.rootID, since: rec.at, key: key, ordinal: k.accepted}
 	}
 	if f.overfull() {
 		return errTooMany

@@ -82,6 +82,7 @@ const maxOfKey = math.MaxUint32
 type hitsAbroad struct {
 	number, seen int64
 	count        uint32
+	place        uint32 // among the currencies, in the order in which they came; 0 is the key's first
 }
 
 type keyCurrency struct {
@@ -166,14 +167,15 @@ func (t *logKeys) hitIn(key uint32, currency uint16, number, seen int64) {
 	before, again := t.more[at]
 	if !again {
 		t.further[key]++
+		before.place = uint32(t.further[key])
 	}
-	t.more[at] = hitsAbroad{number, seen, before.count + 1}
+	t.more[at] = hitsAbroad{number, seen, before.count + 1, before.place}
 }
 
 // hitsOf are the key's repeats in a currency.
 func (t *logKeys) hitsOf(key uint32, currency uint16) hitsAbroad {
 	if k := t.at(key); k.hits > 0 && k.hitCurrency == currency {
-		return hitsAbroad{k.hitNumber, k.hitSeen, k.hits}
+		return hitsAbroad{k.hitNumber, k.hitSeen, k.hits, 0}
 	}
 	return t.more[keyCurrency{key, currency}]
 }

@@ -15,6 +15,7 @@ func (p *prover) compareOutbox() error {
 		if !f.mine(id) {
 			continue
 		}
+		p.indexRow(s)
 		row, known := f.outbox[s.Number]
 		if !known || row.stated || f.keys.at(row.key).id != id {
 			p.issues.record(s.Number, "the outbox has it for %q %q %q, by the records it isn't to be delivered there", s.Tenant, s.Source, s.Key)
@@ -29,8 +30,18 @@ func (p *prover) compareOutbox() error {
 			p.issues.record(s.Number, "in the outbox it is number %d of its key, by the records number %d", s.Ordinal, row.ordinal)
 		case f.hash.word([]byte(s.ID)) != row.id:
 			p.issues.record(s.Number, "in the outbox it has the id %q, in its record another", s.ID)
-		case !s.Dead && !s.Held:
+		case s.Since > row.since:
+			p.issues.record(s.Number, "in the outbox its tries began at %d, by the records at %d", s.Since, row.since)
+		case s.Dead && (!s.Held || f.hash.word([]byte(s.Reason)) != row.reason):
+			p.issues.record(s.Number, "in the outbox it is a dead letter for %q, by the records for something else", s.Reason)
+		case s.Attempts < 0 || s.Attempts > s.Sends || s.IntervalMs < 0 || s.LastMs < 0:
+			p.issues.record(s.Number, "in the outbox it has %d tries of %d, %d ms from %d: no schedule is so", s.Attempts, s.Sends, s.IntervalMs, s.LastMs)
+		}
+		if !s.Dead && !s.Held {
 			due[row.key]++
+		}
+		if p.options.Whole {
+			p.bodiless.add(s.Number)
 		}
 	}
 	p.compareHeld(due)

@@ -15,6 +15,9 @@ type ProofOptions struct {
 	Passes int
 	// Pace is called once every PaceRecords records; it may wait. An error ends the proof. nil: full speed.
 	Pace func(ctx context.Context) error
+	// Whole compares also what takes as long again and what a server's own proof leaves out: the bodies that are kept with their digests, and
+	// what events are found by.
+	Whole bool
 	// Anchors are heads noted outside of the store.
 	Anchors []Anchored
 }
@@ -44,7 +47,7 @@ type LogProof struct {
 func (p *LogProof) OK() bool { return p.Found == 0 }
 
 // ProveLog proves a log (docs/spec/gateway.md, Proof): the chain is whole, every decision right by the contract, the books equal to what the
-// records come to, and the outbox what was accepted for a destination and is neither delivered nor discarded. An error means that the log
+// records come to, and the outbox what was accepted for a destination and is neither delivered nor discarded; and all rows that the store keeps to find others by are those of the rows, none missing and none more. An error means that the log
 // couldn't be read to its end; what is wrong with it is in the proof.
 func ProveLog(ctx context.Context, log Log, o ProofOptions) (proof *LogProof, err error) {
 	if o.Keys == 0 {
@@ -70,6 +73,9 @@ type prover struct {
 	fold    fold
 	head    StatedHead
 	ledgers map[bookID]*ledgerCheck
+
+	indexes  indexes
+	bodiless numberSet // rows of the outbox whose body wasn't found yet
 }
 
 func (p *prover) run() (err error) {
@@ -83,7 +89,8 @@ func (p *prover) run() (err error) {
 	if p.fold.parts > 1 {
 		p.fold.strays = &numberSet{}
 	}
-	p.ledgers = map[bookID]*ledgerCheck{}
+	p.fold.whole = p.options.Whole
+	p.ledgers, p.indexes = map[bookID]*ledgerCheck{}, newIndexes()
 	for p.fold.part = 0; p.fold.part < p.fold.parts; p.fold.part++ {
 		if err := p.pass(); err != nil {
 			return err

@@ -74,13 +74,15 @@ type eventRecord struct {
 	predecessorPending   bool
 	root                 int64
 	forwarded, strict    bool
-	print                [32]byte
+	print, digest        [32]byte
 }
 
 type deliveryRecord struct {
 	event int64
 	what  string // of the words below; a constant
 	sends int64
+
+	reason []byte // of a death, for people
 }
 
 // lossRecord says that the log was known up to from, and is what was known up to to.
@@ -226,7 +228,7 @@ func (e *eventRecord) read(r *fieldReader) {
 	e.root = r.integer()
 	e.forwarded = r.flag()
 	e.print = r.hash()
-	r.hash() // of the body, which lies apart and may be erased
+	e.digest = r.hash() // of the body, which lies apart and may be erased
 	e.strict = r.flag()
 }
 
@@ -243,6 +245,6 @@ func (d *deliveryRecord) read(r *fieldReader) {
 	default:
 		r.fail("what became of a delivery is unknown")
 	}
-	r.next() // the reason, for people
+	d.reason = r.next()
 	d.sends = r.integer()
 }

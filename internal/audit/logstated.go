@@ -22,6 +22,12 @@ type Log interface {
 	Ledger(currency, tenant, source string, limit int64) ([]StatedEntry, error)
 	// Outbox gives all rows of the outbox.
 	Outbox() iter.Seq2[*StatedRow, error]
+	// Index gives all rows that the store keeps to find or count others by, but those of IDs.
+	Index() iter.Seq2[*StatedIndex, error]
+	// IDs gives all rows that events are found by.
+	IDs() iter.Seq2[*StatedID, error]
+	// Bodies gives all bodies that are kept.
+	Bodies() iter.Seq2[*StatedBody, error]
 }
 
 // StatedHead is the end of the log as the store has it.
@@ -110,8 +116,46 @@ type StatedRow struct {
 	ID                  string
 	Tenant, Source, Key string
 	Ordinal             int64
-	Dead                bool // a dead letter; else it waits
-	Held                bool // it waits for an earlier one of its key
+	Dead                bool   // a dead letter; else it waits
+	Held                bool   // it waits for no time: for an earlier one of its key, or as it is dead
+	Due                 int64  // Unix ms, where it isn't held
+	Reason              string // of a dead letter: why
+	Since               int64  // Unix ms at which its present tries began
+	Attempts, Sends     int64  // tries since then, and ever
+	IntervalMs, LastMs  int64  // to the next try, from the last one
+}
+
+// The kinds of rows by which others are found or counted.
+const (
+	IndexDue        = "due"         // tenant, source, At, Number: a row of the outbox that is due at a time
+	IndexHeld       = "held"        // tenant, source, Key, Number: one that is held
+	IndexDead       = "dead"        // tenant, source, Number: a dead letter
+	IndexTenantDead = "tenant dead" // tenant, Number: a dead letter
+	IndexQueued     = "queued"      // tenant, source: Waiting and Dead count rows of the outbox
+	IndexCapacity   = "capacity"    // tenant, source, Number: Count registered keys have that lru_capacity
+	IndexRepeats    = "repeats"     // Currency, tenant, source, Number: the last repeat of Key, its time At, the Count of its repeats
+)
+
+// StatedIndex is a row by which others are found or counted; its kind says which fields it has.
+type StatedIndex struct {
+	Kind                          string
+	Tenant, Source, Key, Currency string
+	Number, At                    int64
+	Count, Waiting, Dead          int64
+}
+
+// StatedID is a row by which an event is found.
+type StatedID struct {
+	ID     string
+	Number int64
+}
+
+// StatedBody is what was received with an event.
+type StatedBody struct {
+	Number         int64
+	Tenant, Source string
+	At             int64 // Unix ms of its record
+	Bytes          []byte
 }
 
 // Anchored is a head noted outside of the store.

@@ -150,6 +150,9 @@ func (w *logWriter) Key(string, string, string) (*StatedKey, error)        { ret
 func (w *logWriter) Books() ([]StatedBook, error)                          { return nil, nil }
 func (w *logWriter) Capacity(string, string) (int64, error)                { return 0, nil }
 func (w *logWriter) Ledger(_, _, _ string, _ int64) ([]StatedEntry, error) { return nil, nil }
+func (w *logWriter) Index() iter.Seq2[*StatedIndex, error]                 { return none[*StatedIndex] }
+func (w *logWriter) IDs() iter.Seq2[*StatedID, error]                      { return none[*StatedID] }
+func (w *logWriter) Bodies() iter.Seq2[*StatedBody, error]                 { return none[*StatedBody] }
 
 func none[T any](func(T, error) bool) {}
 

@@ -78,7 +78,7 @@ type audited struct {
 
 func runAudit(ctx context.Context, data, anchorFile string, keys int) (*audited, error) {
 	a := &audited{file: anchorFile}
-	options := audit.ProofOptions{Keys: keys}
+	options := audit.ProofOptions{Keys: keys, Whole: true}
 	if anchorFile != "" {
 		var err error
 		if a.heads, err = anchor.Read(anchorFile); err != nil {

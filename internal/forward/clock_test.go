@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,4 +105,45 @@ func TestCutOffInTheLastTry(t *testing.T) {
 		}
 		synctest.Wait()
 	})
+}
+
+// mended counts what was mended.
+type mended struct {
+	noMetrics
+	events atomic.Int64
+}
+
+func (m *mended) Mended(events int) { m.events.Add(int64(events)) }
+
+// TestADueTimeBeyondAnyRuleIsMendedAndCounted: a row that was put off by a thousand years behind the server's back, alone or behind others of its source,
+// goes out by the delay law.
+func TestADueTimeBeyondAnyRuleIsMendedAndCounted(t *testing.T) {
+	const years = 1000 * 365 * 24 * int64(time.Hour/time.Millisecond)
+	for _, others := range []int{0, 3} {
+		bubble(t, func(t *testing.T, r *rig) {
+			counted := &mended{}
+			r.options.Metrics = counted
+			r.source("acme", "shop", nil)
+			r.answers(always(200))
+			n := r.event("a").Number
+			now, _ := r.clock.Now()
+			r.enter(&gateway.Attempt{Number: n, IntervalMs: 500})
+			r.enter(&gateway.Failed{Number: n, Reason: "status 503", RetryAtMs: now + years})
+			r.event("day")
+			day := r.event("waits as long as a destination may wish").Number
+			r.enter(&gateway.Attempt{Number: day, IntervalMs: 500})
+			r.enter(&gateway.Failed{Number: day, Reason: "status 503", RetryAtMs: now + maxRetryAfter.Milliseconds()})
+			for i := range others {
+				r.event(fmt.Sprint("other ", i))
+			}
+			r.start()
+			pass(10 * time.Second)
+			if r.row(n) != nil || len(r.sends()) != 2+others || counted.events.Load() != 1 {
+				t.Errorf("beside %d others: %+v, %d sends, %d counted", others, r.row(n), len(r.sends()), counted.events.Load())
+			}
+			if r.row(day) == nil {
+				t.Error("what a destination wished wasn't kept to")
+			}
+		})
+	}
 }

@@ -11,13 +11,14 @@ type sourceName struct{ tenant, source string }
 // lane is one source as the dispatcher knows it: where its events go, what is under way, and when to look for more.
 type lane struct {
 	sourceName
-	to     *target            // nil: the configuration names no destination, and what waits is held
-	flying map[int64]struct{} // numbers of events that aren't picked again: under way, or ended and not entered yet
-	busy   int                // requests under way
-	held   bool               // it has something to send and nowhere to
-	look   int64              // Unix ms at which to look for due rows, where it is in the agenda
-	place  int                // in the agenda; −1: it waits for something under way, or for word of something due
-	oldest int64              // due time of the row that is due longest and isn't under way, as last seen; 0: none
+	to      *target            // nil: the configuration names no destination, and what waits is held
+	flying  map[int64]struct{} // numbers of events that aren't picked again: under way, or ended and not entered yet
+	busy    int                // requests under way
+	held    bool               // it has something to send and nowhere to
+	look    int64              // Unix ms at which to look for due rows, where it is in the agenda
+	place   int                // in the agenda; −1: it waits for something under way, or for word of something due
+	checked bool               // the row that is due last was looked at
+	oldest  int64              // due time of the row that is due longest and isn't under way, as last seen; 0: none
 	health
 
 	deaths int    // dead letters since they were last logged

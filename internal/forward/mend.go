@@ -47,11 +47,24 @@ func (s *Service) farAhead(v intake.View, now int64, l *lane, seen int, next int
 }
 
 func ahead(d *gateway.Delivery, now int64) bool {
-	return d.State == gateway.Waiting && (d.LastMs > now || d.Since > now)
+	return d.State == gateway.Waiting && (d.LastMs > now || d.Since > now) || d.Beyond(now)
+}
+
+// beyond looks, once in a lane's life, at the row that is due last: one that is due further ahead than any rule puts it wasn't put there by
+// the forwarder, and would never be sent.
+func (s *Service) beyond(v intake.View, now int64, l *lane) error {
+	if l.checked {
+		return nil
+	}
+	last, err := v.LastDue(l.tenant, l.source)
+	l.checked = err == nil
+	s.mend = s.mend || last > now+gateway.MaxDueMs
+	return err
 }
 
 // mendAll brings rows that lie ahead of the clock back, each once and for good. It reports whether it is through.
 func (s *Service) mendAll(ctx context.Context, now int64) bool {
+	beyond := 0
 	for after := int64(0); ; {
 		var found []gateway.Command
 		last := after
@@ -63,7 +76,10 @@ func (s *Service) mendAll(ctx context.Context, now int64) bool {
 				if d.Number <= after || !ahead(&d, now) {
 					continue
 				}
-				row, _ := session.Mend(store.Schedule{Interval: d.IntervalMs, LastAttemptAt: now + 1}, now, s.o.Rand())
+				if d.Beyond(now) {
+					beyond++
+				}
+				row, _ := session.Mend(store.Schedule{Interval: min(d.IntervalMs, delayCap), LastAttemptAt: now + 1}, now, s.o.Rand())
 				found = append(found, &gateway.Mend{Number: d.Number, IntervalMs: row.Interval})
 				if last = d.Number; len(found) == maxMend {
 					return nil
@@ -87,6 +103,11 @@ func (s *Service) mendAll(ctx context.Context, now int64) bool {
 	for _, l := range s.lanes {
 		s.agenda.by(l, now)
 	}
-	s.o.Log.Warn("forwarding: the clock went back; what waited ahead of it is due again")
+	if beyond > 0 {
+		s.o.Metrics.Mended(beyond)
+		s.o.Log.Error("forwarding: events were due further ahead than any rule puts them, and are due again; hapax verify tells what else was changed", "events", beyond)
+	} else {
+		s.o.Log.Warn("forwarding: the clock went back; what waited ahead of it is due again")
+	}
 	return true
 }

@@ -60,6 +60,9 @@ func (s *Service) look(v intake.View, now int64, l *lane, p *picked) error {
 	if !l.works {
 		want = probeChoice
 	}
+	if err := s.beyond(v, now, l); err != nil {
+		return err
+	}
 	limit := len(l.flying) + want
 	rows, next, err := v.Due(l.tenant, l.source, now, limit)
 	if err != nil {

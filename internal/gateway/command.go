@@ -82,8 +82,8 @@ type Failed struct {
 	TookMs    int64 // from the Attempt to the answer, or to the end of waiting for one
 }
 
-// Mend brings a row back whose last try, or beginning, lies ahead of now, as the clock went back: it waits for IntervalMs from now. One
-// that lies ahead of nothing is left as it is.
+// Mend brings a row back whose last try, or beginning, lies ahead of now, as the clock went back, or that is due further ahead than any rule puts it
+// (Delivery.Beyond): it waits for IntervalMs from now. Any other one is left as it is.
 type Mend struct {
 	Number     int64
 	IntervalMs int64

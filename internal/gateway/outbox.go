@@ -7,6 +7,15 @@ import (
 // maxReplays bounds the remembered keys of replay requests; a transport repeats the last one or two.
 const maxReplays = 16
 
+// MaxDueMs is how far ahead of the clock a try is due at most: a destination's wish to wait is believed for 24 h, the delay law gives no more than one
+// (docs/spec/gateway.md, Forwarding). What lies beyond wasn't put there by a rule.
+const MaxDueMs = 25 * 60 * 60 * 1000
+
+// Beyond tells whether a row that waits has a time that no rule gives.
+func (d *Delivery) Beyond(now int64) bool {
+	return d.State == Waiting && (d.Due != Held && d.Due > now+MaxDueMs || d.NotBefore > now+MaxDueMs)
+}
+
 // queue puts a delivery into the outbox: due now, or held where an earlier event of its key is still to be sent.
 func queue(r Rows, now int64, k *Key, d Delivery) {
 	d.State, d.Since, d.Due = Waiting, now, now
@@ -112,7 +121,7 @@ func triedOf(c Command) int64 {
 }
 
 func (d *Delivery) mend(now, intervalMs int64) Outcome {
-	if d.LastMs <= now && d.Since <= now {
+	if d.LastMs <= now && d.Since <= now && !d.Beyond(now) {
 		return Outcome{Kind: Same}
 	}
 	d.Since, d.NotBefore = min(d.Since, now), 0

@@ -159,6 +159,12 @@ func (m *madeLog) Outbox() iter.Seq2[*audit.StatedRow, error] {
 	return func(func(*audit.StatedRow, error) bool) {}
 }
 
+func (m *madeLog) Index() iter.Seq2[*audit.StatedIndex, error] {
+	return func(yield func(*audit.StatedIndex, error) bool) {
+		yield(&audit.StatedIndex{Kind: audit.IndexCapacity, Tenant: "acme", Source: "payments", Number: 100, Count: int64(m.keys)}, nil)
+	}
+}
+
 // BenchmarkProof proves a log of 6 million events of 2 million keys on one core, all held at once and in passes of half a million.
 func BenchmarkProof(b *testing.B) {
 	m := makeLog(benchKeys)

@@ -36,19 +36,8 @@ func (s stated) Sources() ([]audit.StatedSource, error) {
 	return out, err
 }
 
-// Keys gives each key in the same place: the audit looks at one at a time.
 func (s stated) Keys() iter.Seq2[*audit.StatedKey, error] {
-	return func(yield func(*audit.StatedKey, error) bool) {
-		var out audit.StatedKey
-		for k, err := range s.v.Keys("", "", "") {
-			if err == nil {
-				fillKey(&out, k.Name, &k.Key)
-			}
-			if !yield(&out, err) {
-				return
-			}
-		}
-	}
+	return each(s.v.Keys("", "", ""), func(k store.NamedKey, out *audit.StatedKey) { fillKey(out, k.Name, &k.Key) })
 }
 
 func (s stated) Key(tenant, source, key string) (*audit.StatedKey, error) {
@@ -105,12 +94,46 @@ func (s stated) Ledger(currency, tenant, source string, limit int64) ([]audit.St
 }
 
 func (s stated) Outbox() iter.Seq2[*audit.StatedRow, error] {
-	return func(yield func(*audit.StatedRow, error) bool) {
-		var out audit.StatedRow
-		for d, err := range s.v.Deliveries() {
-			out = audit.StatedRow{
-				Number: d.Number, ID: d.ID, Tenant: d.Name.Tenant, Source: d.Name.Source, Key: d.Name.Key, Ordinal: d.Ordinal,
-				Dead: d.State == gateway.Dead, Held: d.Due == gateway.Held,
+	return each(s.v.Deliveries(), func(d gateway.Delivery, out *audit.StatedRow) {
+		*out = audit.StatedRow{
+			Number: d.Number, ID: d.ID, Tenant: d.Name.Tenant, Source: d.Name.Source, Key: d.Name.Key, Ordinal: d.Ordinal,
+			Dead: d.State == gateway.Dead, Held: d.Due == gateway.Held, Due: d.Due, Reason: d.Reason, Since: d.Since,
+			Attempts: int64(d.Attempts), Sends: d.Sends, IntervalMs: d.IntervalMs, LastMs: d.LastMs,
+		}
+	})
+}
+
+var indexKinds = [...]string{
+	store.IndexDue: audit.IndexDue, store.IndexHeld: audit.IndexHeld, store.IndexDead: audit.IndexDead, store.IndexTenantDead: audit.IndexTenantDead,
+	store.IndexQueued: audit.IndexQueued, store.IndexCapacity: audit.IndexCapacity, store.IndexRepeats: audit.IndexRepeats,
+}
+
+func (s stated) Index() iter.Seq2[*audit.StatedIndex, error] {
+	return each(s.v.Index(), func(r *store.IndexRow, out *audit.StatedIndex) {
+		*out = audit.StatedIndex{
+			Kind: indexKinds[r.Kind], Tenant: r.Tenant, Source: r.Source, Key: r.Key, Currency: r.Currency, Number: r.Number, At: r.At,
+			Count: r.Count, Waiting: r.Waiting, Dead: r.Dead,
+		}
+	})
+}
+
+func (s stated) IDs() iter.Seq2[*audit.StatedID, error] {
+	return each(s.v.IDs(), func(r store.EventID, out *audit.StatedID) { *out = audit.StatedID{ID: r.ID, Number: r.Number} })
+}
+
+func (s stated) Bodies() iter.Seq2[*audit.StatedBody, error] {
+	return each(s.v.Bodies(), func(r *store.KeptBody, out *audit.StatedBody) {
+		*out = audit.StatedBody{Number: r.Number, Tenant: r.Tenant, Source: r.Source, At: r.At, Bytes: r.Body.Bytes}
+	})
+}
+
+// each gives rows in the audit's words, all in the same place: the audit looks at one at a time.
+func each[From, To any](rows iter.Seq2[From, error], fill func(From, *To)) iter.Seq2[*To, error] {
+	return func(yield func(*To, error) bool) {
+		var out To
+		for r, err := range rows {
+			if err == nil {
+				fill(r, &out)
 			}
 			if !yield(&out, err) {
 				return

@@ -62,8 +62,55 @@ type BooksView interface {
 	DeadLetters(tenant, source string, after int64, limit int) ([]gateway.Delivery, error)
 	// Outbox counts the outbox rows of each source that has any.
 	Outbox() ([]OutboxCount, error)
+	// LastDue returns the due time (Unix ms) of the row of a source that is due last; 0 where none waits for a time.
+	LastDue(tenant, source string) (int64, error)
 	// Deliveries yields all outbox rows by rising number.
 	Deliveries() iter.Seq2[gateway.Delivery, error]
+
+	// What the readings above are found by, as it is kept, for those who hold it against what it is of.
+
+	// Index yields all rows that others are found or counted by, but those of IDs. One is valid until the next is asked for.
+	Index() iter.Seq2[*IndexRow, error]
+	// IDs yields the ids that events are found by, each with the number.
+	IDs() iter.Seq2[EventID, error]
+	// Bodies yields all bodies that are kept.
+	Bodies() iter.Seq2[*KeptBody, error]
+}
+
+// IndexKind is what a row finds or counts.
+type IndexKind uint8
+
+// The kinds of index rows, and their fields.
+const (
+	IndexDue        IndexKind = iota + 1 // Tenant, Source, At, Number: an outbox row that waits for a time
+	IndexHeld                            // Tenant, Source, Key, Number: one that is held
+	IndexDead                            // Tenant, Source, Number: a dead letter
+	IndexTenantDead                      // Tenant, Number: a dead letter
+	IndexQueued                          // Tenant, Source: Waiting and Dead outbox rows
+	IndexCapacity                        // Tenant, Source, Number: an lru_capacity that Count registered keys have
+	IndexRepeats                         // Currency, Tenant, Source, Number: the last repeat of Key, at the time At, its Count so far
+)
+
+// IndexRow is a row that others are found or counted by.
+type IndexRow struct {
+	Kind                          IndexKind
+	Tenant, Source, Key, Currency string
+	Number, At                    int64
+	Count, Waiting, Dead          int64
+}
+
+// EventID is an id and the number of its event.
+type EventID struct {
+	ID     string
+	Number int64
+}
+
+// KeptBody is the body of an event, as it lies there: by the event's source and the moment of its record (Unix ms).
+type KeptBody struct {
+	Number         int64
+	Tenant, Source string
+	At             int64
+	Body           *gateway.Body
 }
 
 // NamedSource is a source and its row.

@@ -1,6 +1,7 @@
 package online
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -48,7 +49,7 @@ func (s *script) event(want string, change func(*gateway.Event)) gateway.Outcome
 	s.t.Helper()
 	s.ids++
 	e := &gateway.Event{
-		Name: caseKey, ID: fmt.Sprintf("ev_%032d", s.ids), Amount: "1.00", AmountOK: true, Currency: "USD", Body: &gateway.Body{},
+		Name: caseKey, ID: fmt.Sprintf("ev_%032d", s.ids), Amount: "1.00", AmountOK: true, Currency: "USD", Body: &gateway.Body{}, Digest: sha256.Sum256(nil),
 	}
 	if change != nil {
 		change(e)

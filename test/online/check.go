@@ -81,7 +81,7 @@ func (f *Folder) Settle() error {
 // Prove proves the log of a view whole, in shares of its keys, and its tail behind each of some records.
 func Prove(v store.BooksView, from []gateway.Head) error {
 	for _, keys := range []int{0, 12} {
-		proof, err := audit.ProveLog(context.Background(), prove.Stated(v), audit.ProofOptions{Keys: keys})
+		proof, err := audit.ProveLog(context.Background(), prove.Stated(v), audit.ProofOptions{Keys: keys, Whole: true})
 		if err != nil {
 			return err
 		}

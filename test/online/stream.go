@@ -115,7 +115,7 @@ func (w *World) event() *gateway.Event {
 		State: pick(r, settle.StateDone, settle.StateDone, settle.StatePending), Strict: w.chance(30), Body: &gateway.Body{},
 	}
 	e.Fingerprint = sha256.Sum256([]byte(pick(r, "x", "x", "x", "y")))
-	e.Digest = e.Fingerprint
+	e.Digest = sha256.Sum256(nil) // of its body, which is empty
 	e.Value, _ = settle.ParseAmount([]byte(e.Amount))
 	switch n := r.IntN(20); {
 	case n == 0: // an amount of no currency

@@ -174,3 +174,81 @@ func (v booksView) Deliveries() iter.Seq2[gateway.Delivery, error] {
 		}
 	}
 }
+
+func (v booksView) LastDue(tenant, source string) (last int64, err error) {
+	for _, d := range v.b.deliveries {
+		if d.State == gateway.Waiting && d.Due != gateway.Held && d.Name.Tenant == tenant && d.Name.Source == source {
+			last = max(last, d.Due)
+		}
+	}
+	return last, nil
+}
+
+func (v booksView) IDs() iter.Seq2[store.EventID, error] {
+	return func(yield func(store.EventID, error) bool) {
+		for _, id := range slices.Sorted(maps.Keys(v.b.ids)) {
+			if !yield(store.EventID{ID: id, Number: v.b.ids[id]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (v booksView) Bodies() iter.Seq2[*store.KeptBody, error] {
+	return func(yield func(*store.KeptBody, error) bool) {
+		for _, n := range slices.Sorted(maps.Keys(v.b.bodies)) {
+			k := v.b.bodies[n]
+			if !yield(&store.KeptBody{Number: n, Tenant: k.tenant, Source: k.name, At: k.at, Body: cloneBody(k.body)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Index yields what another store would keep.
+func (v booksView) Index() iter.Seq2[*store.IndexRow, error] {
+	all := v.outboxIndex()
+	capacities := map[store.IndexRow]int64{}
+	for n, k := range v.b.keys {
+		if k.Registered {
+			capacities[store.IndexRow{Kind: store.IndexCapacity, Tenant: n.Tenant, Source: n.Source, Number: k.LRUCapacity}]++
+		}
+		for _, h := range k.Hits {
+			if v.b.head.Policy.Qualifies(h.Count) {
+				all = append(all, store.IndexRow{
+					Kind: store.IndexRepeats, Currency: h.Currency, Tenant: n.Tenant, Source: n.Source, Number: h.Last.Seq, Key: n.Key, At: h.Last.SeenAt, Count: h.Count,
+				})
+			}
+		}
+	}
+	for row, n := range capacities {
+		row.Count = n
+		all = append(all, row)
+	}
+	return func(yield func(*store.IndexRow, error) bool) {
+		for i := range all {
+			if !yield(&all[i], nil) {
+				return
+			}
+		}
+	}
+}
+
+func (v booksView) outboxIndex() (all []store.IndexRow) {
+	for n, d := range v.b.deliveries {
+		row := store.IndexRow{Kind: store.IndexDue, Tenant: d.Name.Tenant, Source: d.Name.Source, Number: n, At: d.Due}
+		switch {
+		case d.State == gateway.Dead:
+			row.Kind, row.At = store.IndexDead, 0
+			all = append(all, store.IndexRow{Kind: store.IndexTenantDead, Tenant: d.Name.Tenant, Number: n})
+		case d.Due == gateway.Held:
+			row.Kind, row.At, row.Key = store.IndexHeld, 0, d.Name.Key
+		}
+		all = append(all, row)
+	}
+	counts, _ := v.Outbox() // it can't fail
+	for _, c := range counts {
+		all = append(all, store.IndexRow{Kind: store.IndexQueued, Tenant: c.Tenant, Source: c.Source, Waiting: c.Waiting, Dead: c.Dead})
+	}
+	return all
+}

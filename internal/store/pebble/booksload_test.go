@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -43,7 +44,11 @@ func (l *bookLoad) batch() []gateway.Command {
 	l.now += l.rng.Int64N(40_000)
 	var c []gateway.Command
 	for range 1 + l.rng.IntN(8) {
-		c = append(c, l.command())
+		next := l.command()
+		if end, ok := next.(*gateway.Settled); ok && end.OK { // nothing is delivered without being sent
+			c = append(c, &gateway.Attempt{Number: end.Number, IntervalMs: 1000})
+		}
+		c = append(c, next)
 	}
 	return c
 }
@@ -54,6 +59,7 @@ func (l *bookLoad) command() gateway.Command {
 		name := gateway.Name{Tenant: "t", Source: loadSources[l.rng.IntN(2)], Key: fmt.Sprint("k", l.rng.IntN(6))}
 		e := storetest.NewEvent(name, fmt.Sprint(l.prefix, l.n))
 		e.Body.Bytes = make([]byte, l.rng.IntN(300))
+		e.Digest = sha256.Sum256(e.Body.Bytes)
 		e.Fingerprint[0], e.Strict = byte(l.rng.IntN(2)), l.rng.IntN(2) == 0
 		if l.rng.IntN(10) == 0 {
 			e.Currency = "USD"

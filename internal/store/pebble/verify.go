@@ -40,7 +40,9 @@ type Report struct {
 	BrokenChain  int64 `json:"brokenChain"`  // records that are missing, or don't hold the hash of the one before
 	WrongIndexes int64 `json:"wrongIndexes"` // rows that should be found by another one and aren't, or the other way round
 	LostRecords  int64 `json:"lostRecords"`  // records of the log that were known outside of it, are gone or others, and whose loss nobody has accepted
-	WrongSums    int64 `json:"wrongSums"`    // sums of the gateway that aren't those of its rows
+	WrongSums    int64 `json:"wrongSums"`    // sums of the gateway that aren't those of its rows, and rows that say nothing
+	WrongBodies  int64 `json:"wrongBodies"`  // bodies that aren't the one whose digest the record holds
+	WrongTimes   int64 `json:"wrongTimes"`   // deliveries whose times lie further ahead than any rule puts them
 
 	Faults []string `json:"faults,omitempty"` // the first of them in words
 }
@@ -48,7 +50,7 @@ type Report struct {
 // OK says that nothing is wrong.
 func (r *Report) OK() bool {
 	return r.Holes+r.DoubleKeys+r.MissingResults+r.MissingRows+r.WrongResults+r.WrongHeads+r.WrongCounts+r.Unreadable+r.LostCommits+
-		r.BrokenChain+r.LostRecords+r.WrongIndexes+r.WrongSums == 0
+		r.BrokenChain+r.LostRecords+r.WrongIndexes+r.WrongSums+r.WrongBodies+r.WrongTimes == 0
 }
 
 func (r *Report) fault(count *int64, n int64, text string, args ...any) {
@@ -100,16 +102,17 @@ type verifier struct {
 	epochs []string
 	rooms  map[uint32]*checkedRoom
 	order  []uint32
+
+	numbers uint64 // the highest of a room
 }
 
 // checkedRoom is a room while it is checked.
 type checkedRoom struct {
 	roomRow
 	name    string
-	next    int64  // the seq that must come next in the journal
-	lastID  string // messageId of the last row seen
-	sound   int64  // rows that have their result
-	results int64  // results seen
+	next    int64 // the seq that must come next in the journal
+	sound   int64 // rows that have their result
+	results int64 // results seen
 }
 
 func (v *verifier) run() error {
@@ -176,6 +179,10 @@ func (v *verifier) readRooms() error {
 			v.rep.fault(&v.rep.WrongHeads, 1, "rooms %q and %q have one number", other.name, r.name)
 			return nil
 		}
+		if row.Low == 0 && row.LowID != "" || row.resultLow == 0 && row.Horizon != 0 {
+			v.rep.fault(&v.rep.WrongHeads, 1, "room %q: it says of rows or results that are gone, but none is", r.name)
+		}
+		v.numbers = max(v.numbers, uint64(row.number))
 		v.rooms[row.number] = r
 		v.order = append(v.order, row.number)
 		return nil
@@ -205,8 +212,6 @@ func (v *verifier) readJournals() error {
 		if last := r.next - 1; last < r.Head {
 			v.rep.fault(&v.rep.Holes, r.Head-last, "room %q ends at row %d, its head is %d", r.name, last, r.Head)
 			v.rep.WrongHeads++
-		} else if last == r.Head && r.lastID != "" && r.lastID != r.HeadID && r.HeadID != "" {
-			v.rep.fault(&v.rep.WrongHeads, 1, "room %q: the row of its head has another messageId", r.name)
 		}
 	}
 	return nil
@@ -220,7 +225,10 @@ func (v *verifier) checkRow(r *checkedRoom, row *journalRow) error {
 		v.rep.fault(&v.rep.WrongHeads, 1, "room %q: row %d lies below its low end", r.name, row.Seq)
 		return nil
 	}
-	r.next, r.lastID = row.Seq+1, row.MessageID
+	r.next = row.Seq + 1
+	if row.Seq == r.Head && row.MessageID != r.HeadID && r.HeadID != "" {
+		v.rep.fault(&v.rep.WrongHeads, 1, "room %q: the row of its head has another messageId", r.name)
+	}
 	if !row.skeleton {
 		v.rep.Messages++
 	}
@@ -351,6 +359,9 @@ func (v *verifier) readCounts() error {
 		if sum.is != sum.said {
 			v.rep.fault(&v.rep.WrongCounts, 1, "the store counted %d %s, it holds %d", sum.said, sum.what, sum.is)
 		}
+	}
+	if c.numbers < v.numbers {
+		v.rep.fault(&v.rep.WrongCounts, 1, "the store gave %d room numbers, a room has %d", c.numbers, v.numbers)
 	}
 	return v.compareNote(c)
 }

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"crypto/sha256"
 
 	"hapax/internal/gateway"
 	"hapax/internal/store"
@@ -14,6 +15,8 @@ type booksVerifier struct {
 	head       gateway.Head
 	events     int64                // records of events
 	eventsOf   map[sourceName]int64 // by source
+	sources    map[sourceName]bool  // that a record names
+	lastAt     int64                // the latest moment of a record, in Unix ms
 	waiting    int64                // rows that keys say wait
 	repeats    int64                // rows of keys with repeats
 	capacities map[string]int64     // by key
@@ -23,7 +26,7 @@ type booksVerifier struct {
 
 func (v *verifier) verifyBooks() error {
 	b := &booksVerifier{
-		verifier: v, eventsOf: map[sourceName]int64{}, capacities: map[string]int64{}, queued: map[sourceName]store.OutboxCount{}, found: map[byte]int64{},
+		verifier: v, eventsOf: map[sourceName]int64{}, sources: map[sourceName]bool{}, capacities: map[string]int64{}, queued: map[sourceName]store.OutboxCount{}, found: map[byte]int64{},
 	}
 	for _, step := range []func() error{b.readLog, b.readBodies, b.readSources, b.readKeys, b.readRepeats, b.readCapacities, b.readBooks, b.readOutbox, b.readQueued, b.readAskedRows, b.countIndexes} {
 		if err := step(); err != nil {
@@ -59,8 +62,12 @@ func (b *booksVerifier) readLog() (err error) {
 			b.rep.fault(&b.rep.BrokenChain, 1, "record %d or the one before was changed: it doesn't hold that one's hash", n)
 		}
 		next, before = n+1, gateway.HashOf(record)
-		if _, ok := entry.Record.(*gateway.LossRecord); ok {
+		b.lastAt = max(b.lastAt, entry.At)
+		switch r := entry.Record.(type) {
+		case *gateway.LossRecord:
 			accepted = n
+		case *gateway.SourceRecord:
+			b.sources[sourceName{r.Tenant, r.Source}] = true
 		}
 		return b.checkEvent(n, entry.Record)
 	})
@@ -102,7 +109,8 @@ func (b *booksVerifier) checkEvent(n int64, r gateway.Record) error {
 
 func (b *booksVerifier) readBodies() error {
 	return b.each(tableBodies, func(key, value []byte) error {
-		if _, err := readBody(key, value); err != nil {
+		body, err := readBody(key, value)
+		if err != nil {
 			return b.unreadable(err)
 		}
 		event, at, err := b.event(lastNumber(key))
@@ -111,6 +119,8 @@ func (b *booksVerifier) readBodies() error {
 		}
 		if event == nil || !bytes.Equal(key, bodyKey(event.Tenant, event.Source, at, lastNumber(key))) {
 			b.rep.fault(&b.rep.WrongIndexes, 1, "the body of %d is of no event", lastNumber(key))
+		} else if event.Digest != sha256.Sum256(body.Bytes) {
+			b.rep.fault(&b.rep.WrongBodies, 1, "the body of event %d isn't the one whose digest its record holds", lastNumber(key))
 		}
 		return nil
 	})
@@ -141,6 +151,9 @@ func (b *booksVerifier) readSources() error {
 		if s.Events != b.eventsOf[n] {
 			b.rep.fault(&b.rep.WrongSums, 1, "source %q of %q counted %d events, the log has %d", source, tenant, s.Events, b.eventsOf[n])
 		}
+		if !b.sources[n] {
+			b.rep.fault(&b.rep.WrongIndexes, 1, "source %q of %q has a row, but no record names it", source, tenant)
+		}
 		delete(b.eventsOf, n)
 		return nil
 	})
@@ -157,6 +170,9 @@ func (b *booksVerifier) readKeys() error {
 		k, err := readNamedKey(key, value)
 		if err != nil {
 			return b.unreadable(err)
+		}
+		if !k.Registered && k.Events == 0 {
+			b.rep.fault(&b.rep.WrongSums, 1, "key %q of %q has a row, but neither a registration nor an event", k.Name.Key, k.Source)
 		}
 		events += k.Events
 		b.waiting += k.Waiting
@@ -210,7 +226,7 @@ func (b *booksVerifier) readCapacities() error {
 		if err != nil {
 			return b.unreadable(err)
 		}
-		if n != b.capacities[string(key)] {
+		if n < 1 || n != b.capacities[string(key)] {
 			b.rep.fault(&b.rep.WrongSums, 1, "capacity row %x counts %d keys, there are %d", key, n, b.capacities[string(key)])
 		}
 		delete(b.capacities, string(key))
@@ -229,7 +245,11 @@ func (b *booksVerifier) readBooks() error {
 		if _, ok := splitBookKey(key); err != nil || !ok {
 			return b.unreadable(unreadable("book", key))
 		}
-		events += k.Totals.Counts.Events() + k.Mismatches
+		counted := k.Totals.Counts.Events() + k.Mismatches
+		if counted < 1 {
+			b.rep.fault(&b.rep.WrongSums, 1, "book %q counts no event", key[1:])
+		}
+		events += counted
 		return nil
 	})
 	if err == nil && events != b.events {

@@ -1,6 +1,10 @@
 package pebble
 
-import "hapax/internal/gateway"
+import (
+	"time"
+
+	"hapax/internal/gateway"
+)
 
 func (b *booksVerifier) readOutbox() error {
 	waiting := int64(0)
@@ -22,16 +26,32 @@ func (b *booksVerifier) readOutbox() error {
 				b.rep.fault(&b.rep.WrongIndexes, 1, "delivery %d isn't found by %x", d.Number, index)
 			}
 		}
-		event, _, err := b.event(d.Number)
-		if err == nil && (event == nil || event.ID != d.ID || event.Name != d.Name || !event.Forwarded) {
-			b.rep.fault(&b.rep.WrongIndexes, 1, "delivery %d is of no event that is to be sent", d.Number)
-		}
-		return err
+		return b.checkDelivery(&d)
 	})
 	if err == nil && waiting != b.waiting {
 		b.rep.fault(&b.rep.WrongSums, 1, "%d deliveries wait, their keys counted %d", waiting, b.waiting)
 	}
 	return err
+}
+
+// checkDelivery holds a row of the outbox against its event, and its times against the clock.
+func (b *booksVerifier) checkDelivery(d *gateway.Delivery) error {
+	event, at, err := b.event(d.Number)
+	if err != nil {
+		return err
+	}
+	if event == nil || event.ID != d.ID || event.Name != d.Name || !event.Forwarded {
+		b.rep.fault(&b.rep.WrongIndexes, 1, "delivery %d is of no event that is to be sent", d.Number)
+	} else if _, ok, err := get(b.r, bodyKey(event.Tenant, event.Source, at, d.Number)); err != nil {
+		return err
+	} else if !ok {
+		b.rep.fault(&b.rep.WrongIndexes, 1, "delivery %d has no body to be sent", d.Number)
+	}
+	latest := max(time.Now().UnixMilli(), b.lastAt)
+	if ahead := max(d.Since, d.LastMs) - latest; d.Beyond(latest) || ahead > gateway.MaxDueMs {
+		b.rep.fault(&b.rep.WrongTimes, 1, "delivery %d: its times lie further ahead than any rule puts them (due %d, last sent %d)", d.Number, d.Due, d.LastMs)
+	}
+	return nil
 }
 
 func (b *booksVerifier) readQueued() error {
@@ -41,7 +61,7 @@ func (b *booksVerifier) readQueued() error {
 			return b.unreadable(err)
 		}
 		n := sourceName{c.Tenant, c.Source}
-		if is := b.queued[n]; is.Waiting != c.Waiting || is.Dead != c.Dead {
+		if is := b.queued[n]; is.Waiting != c.Waiting || is.Dead != c.Dead || c.Waiting+c.Dead < 1 {
 			b.rep.fault(&b.rep.WrongSums, 1, "source %q of %q counted %d deliveries and %d dead, there are %d and %d", n.source, n.tenant, c.Waiting, c.Dead, is.Waiting, is.Dead)
 		}
 		delete(b.queued, n)

@@ -41,6 +41,7 @@ func FoldsTo(t Failer, v store.BooksView) {
 		t.Fatal("the head is", h, "the records say", hash, f.policy, f.accepted)
 	}
 	f.compare(t, v)
+	f.compareIndex(t, v)
 }
 
 func (f *folded) key(n gateway.Name) *gateway.Key {
