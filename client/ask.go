@@ -107,5 +107,6 @@ func (c *Client) Disconnect() { c.box.put(session.Disconnect{}) }
 // NewToken says that Options.Token has another token to give: the session is renewed with it, held rooms go on.
 func (c *Client) NewToken() { c.box.put(session.NewToken{}) }
 
-// Visible says that the app came to the front: a wait to reconnect ends, no counter goes back.
+// Visible says that the app came to the front, or the network back: a wait to reconnect ends, no counter goes back, and a connection
+// that is open has to prove itself within seconds.
 func (c *Client) Visible() { c.box.put(session.Visible{}) }

@@ -17,6 +17,7 @@ type driver struct {
 	fence int64
 
 	gen     int64 // of machines: what an earlier one's connections still say is dropped
+	calling bool  // the app's token function was called, and has not returned
 	conns   map[int64]*link
 	frames  chan session.Input // from the connections' goroutines
 	timer   *time.Timer

@@ -47,6 +47,10 @@ var (
 	ErrClosed = errors.New("client: closed")
 	// ErrClosing: Close has waited for a second for a store that doesn't answer. It is closed once it does.
 	ErrClosing = errors.New("client: the store is still at work")
+	// ErrSignedOut is for Options.Token to return: there is no token, and none is asked for until NewToken or Connect.
+	ErrSignedOut = session.ErrSignedOut
+	// ErrTokenSlow: Options.Token takes longer than it may. Its answer is still waited for.
+	ErrTokenSlow = session.ErrTokenSlow
 	// ErrBroken: the store failed. Nothing is sent until Connect has opened it anew.
 	ErrBroken = session.ErrBroken
 )

@@ -39,6 +39,10 @@ type fromLink struct {
 
 // fromConn takes an input of a connection, unless that was an earlier machine's.
 func (d *driver) fromConn(in []session.Input, i session.Input) []session.Input {
+	if t, ok := i.(answered); ok {
+		d.calling = false
+		return append(in, t.Token)
+	}
 	f := i.(fromLink)
 	if f.gen != d.gen {
 		return in
@@ -124,6 +128,9 @@ func (l *link) readAll(ctx context.Context, conn transport.Conn, c *Client, to c
 			l.tell(c, to, session.Garbled{Conn: l.n, Err: problem})
 			continue
 		}
+		if limited, ok := conn.(transport.Limited); ok && e.Limits != nil {
+			limited.SetReadLimit(int64(min(max(e.Limits.ServerFrame, protocol.WelcomeFrame), protocol.MaxServerFrame)))
+		}
 		l.tell(c, to, session.Received{Conn: l.n, Event: e})
 	}
 }
@@ -172,7 +179,10 @@ func (d *driver) hangUp() {
 			select {
 			case <-l.ended:
 				waiting = false
-			case <-d.frames: // of no use to anybody; its sender may wait for it
+			case in := <-d.frames: // of no use to anybody; its sender may wait for it
+				if _, token := in.(answered); token {
+					d.calling = false
+				}
 			case <-limit.C:
 				return
 			}
@@ -181,15 +191,22 @@ func (d *driver) hangUp() {
 	}
 }
 
-// askToken asks the app, which may take its time.
+// askToken asks the app, which may take its time: as long as a call is out there is no second one beside it, and whichever machine
+// there is by then gets its answer.
 func (d *driver) askToken() {
-	c, ctx := d.c, d.ctx
-	gen := d.gen
+	if d.calling {
+		return
+	}
+	d.calling = true
+	c := d.c
 	go func() {
-		token, err := c.opts.Token(ctx)
+		token, err := c.opts.Token(c.ctx)
 		select {
-		case d.frames <- fromLink{session.Token{Token: token, Err: err}, gen}:
-		case <-ctx.Done():
+		case d.frames <- answered{session.Token{Token: token, Err: err}}:
+		case <-c.ctx.Done():
 		}
 	}()
 }
+
+// answered is the app's token, or why there is none.
+type answered struct{ session.Token }

@@ -32,8 +32,10 @@ type (
 type Options struct {
 	// URL of the server's WebSocket, as ws://host:port/v1/ws. One that can't be dialled is refused by Open, with a *transport.DialError.
 	URL string
-	// Token gives a token to sign in with. It is asked for each time one is needed, so that it may fetch a new one; its
-	// context ends with the client.
+	// Token gives a token to sign in with. It is asked before each connection and before the present token expires, so that it may
+	// fetch a new one. A token that the server refused is offered again by itself, and another asked for at most every five minutes,
+	// or by NewToken. ErrSignedOut ends the asking until NewToken or Connect. It is never called while a call of it is out, and has
+	// 20 s (Session.TokenWithin) before the app is told that it is overdue; its late answer is taken. Its context ends with the client.
 	Token func(ctx context.Context) (string, error)
 	// Store keeps outbox, rooms and marks: package client/store/sqlite or client/store/memory. The client owns it from
 	// Open on, also where Open fails, and closes it.

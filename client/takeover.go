@@ -37,6 +37,7 @@ func (d *driver) load(ctx context.Context) (l session.Load, err error) {
 	if l.Rooms, err = d.c.store.Rooms(ctx); err != nil {
 		return l, err
 	}
+	l.InDoubt = d.c.store.InDoubt()
 	l.Rows, err = d.allRows(ctx)
 	return l, err
 }

@@ -17,7 +17,13 @@ func (m *Machine) acked(e protocol.Event) {
 		return
 	}
 	m.stats.Acks++
-	m.pace.ack()
+	if w.sent != 0 && !e.Duplicate {
+		m.acks.add(m.now.Mono - w.sent)
+	}
+	w.room.view.refused = 0
+	if w.flight == nil { // a late one; of a row in flight it is counted below
+		m.window.answered(m.cfg.Flights)
+	}
 	m.confirm(w, protocol.Message{
 		Room: e.Room, Epoch: e.Epoch, Seq: e.Seq, MessageID: e.MessageID, At: e.At, ClientMessageID: e.ClientMessageID,
 	}, e.Duplicate)
@@ -29,7 +35,7 @@ func (m *Machine) acked(e protocol.Event) {
 // confirm takes a row that the server has out of the outbox. What stores that is the caller's.
 func (m *Machine) confirm(w *row, at protocol.Message, duplicate bool) {
 	if w.flight != nil {
-		m.opened(w.flight)
+		m.window.answered(m.cfg.Flights)
 	}
 	m.drop(w)
 	m.emit(RowConfirmed{
@@ -61,7 +67,7 @@ func (m *Machine) refused(f *flight, e protocol.Event) {
 		m.actorMismatch()
 	case protocol.NotSubscribed:
 		m.putBack(f)
-		m.needSubscription(w.room)
+		m.notSubscribed(w.room)
 	case protocol.Forbidden:
 		m.settle(f)
 		m.requeue(w, m.answeredSchedule(w))
@@ -90,9 +96,9 @@ func isRetryable(e protocol.Event) bool {
 	return e.Retryable
 }
 
-// settle ends a flight by a final answer, which opens the way for the others.
+// settle ends a flight by a final answer, which opens the way for others.
 func (m *Machine) settle(f *flight) {
-	m.opened(f)
+	m.window.answered(m.cfg.Flights)
 	m.land(f)
 }
 
@@ -108,18 +114,22 @@ func (m *Machine) answeredSchedule(w *row) store.Schedule {
 func (m *Machine) slowed(f *flight, e protocol.Event) {
 	m.stats.Retryable++
 	if e.Code != protocol.OutOfOrder {
-		m.pace.slow(m.now.Mono)
+		m.slow(f)
 	}
 	m.land(f)
-	m.gate.closed(f)
 	w := f.row
+	m.requeue(w, m.laterSchedule(w, e))
+	m.emit(RowChanged{Row: w.Row, NextIn: Remaining(w.Schedule, m.now.Wall)})
+}
+
+// laterSchedule is a row's schedule after a retryable answer.
+func (m *Machine) laterSchedule(w *row, e protocol.Event) store.Schedule {
 	s := m.answeredSchedule(w)
 	if after := min(e.RetryAfterMs, m.cfg.RetryAfterMax); after > Remaining(s, m.now.Wall) {
 		// As of now, not of the attempt: a clock that jumped in between would make an interval of its jump, and jump back.
 		s.LastAttemptAt, s.Interval = m.now.Wall, after
 	}
-	m.requeue(w, s)
-	m.emit(RowChanged{Row: w.Row, NextIn: Remaining(w.Schedule, m.now.Wall)})
+	return s
 }
 
 // statusRefused takes in what the server says to a question about a row, other than an ack.
@@ -127,19 +137,7 @@ func (m *Machine) statusRefused(f *flight, e protocol.Event) {
 	w := f.row
 	switch e.Code {
 	case protocol.NotFound, protocol.OutcomeUnknown:
-		m.settle(f)
-		if w.asking == whyRetention {
-			m.stepAside(w, store.Uncertain, string(e.Code))
-			return
-		}
-		if w.asking == whyNot {
-			return // another token came while this was asked: the row tries that first
-		}
-		w.asking = whyNot
-		w.Reason = string(protocol.Forbidden)
-		w.lifted = false
-		m.touch(w)
-		m.emit(RowChanged{Row: w.Row})
+		m.unknownToServer(f, e.Code)
 	case protocol.SessionInvalid:
 		m.putBack(f)
 		m.sessionInvalid()
@@ -148,11 +146,40 @@ func (m *Machine) statusRefused(f *flight, e protocol.Event) {
 		m.actorMismatch()
 	default:
 		m.stats.Retryable++
-		m.pace.slow(m.now.Mono)
-		m.missed(f)
+		m.slow(f)
+		m.land(f)
+		if w.asking == whyDoubt && e.Code != protocol.InProgress && !m.tooOld(w) {
+			m.endAttempt(w, m.laterSchedule(w, e), false)
+			return
+		}
+		m.askLater(w)
 		if after := min(e.RetryAfterMs, m.cfg.RetryAfterMax); after > 0 {
 			w.askAt = max(w.askAt, m.now.Mono+after)
 		}
+	}
+}
+
+// unknownToServer takes in that the server holds no result of a row, or can't tell any more. That it holds none says nothing of
+// whether it can store one, so it opens no way for others.
+func (m *Machine) unknownToServer(f *flight, code protocol.Code) {
+	w := f.row
+	m.land(f)
+	if code == protocol.OutcomeUnknown {
+		m.window.answered(m.cfg.Flights)
+	}
+	switch {
+	case w.asking == whyRetention, w.asking == whyDoubt && (code == protocol.OutcomeUnknown || m.tooOld(w)):
+		m.takeBack(w)
+		m.stepAside(w, store.Uncertain, string(code))
+	case w.asking == whyDoubt:
+		m.endAttempt(w, w.Schedule, w.lost)
+	case w.asking == whyNot: // another token came while this was asked: the row tries that first
+	default:
+		w.asking = whyNot
+		w.Reason = string(protocol.Forbidden)
+		w.lifted = false
+		m.touch(w)
+		m.emit(RowChanged{Row: w.Row})
 	}
 }
 

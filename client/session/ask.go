@@ -10,7 +10,9 @@ import (
 type ask struct {
 	ticket  int64
 	command protocol.Command
-	sent    bool
+	sent    int64 // the number of its frame on this connection, 0 while it isn't out
+	at      int64 // mono: when it was sent
+	bytes   int   // how much its answer may weigh, where an earlier one was cut; 0 for the most
 }
 
 func (m *Machine) ask(in Ask) {
@@ -29,16 +31,19 @@ func (m *Machine) sendAsks() {
 		return
 	}
 	for _, a := range m.asks {
-		if !a.sent {
-			a.sent = true
-			m.command(a.command, noRow)
+		if a.sent == 0 {
+			a.command.MaxBytes = m.maxBytes(a.bytes)
+			a.sent, a.at = m.command(a.command, noRow), m.now.Mono
 		}
 	}
 }
 
-func (m *Machine) unsendAsks() {
+func (m *Machine) unsendAsks(written int64) {
 	for _, a := range m.asks {
-		a.sent = false
+		if a.sent != 0 && a.sent <= written && a.command.Type == protocol.TypeHistory {
+			a.bytes = quarter(a.bytes, m.Limits().DeltaBytes)
+		}
+		a.sent = 0
 	}
 }
 
@@ -49,7 +54,7 @@ func (m *Machine) answerAsk(e protocol.Event) {
 			continue
 		}
 		if e.Code == protocol.SessionInvalid {
-			a.sent = false
+			a.sent = 0
 			m.sessionInvalid()
 			return
 		}

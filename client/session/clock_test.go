@@ -92,9 +92,9 @@ func TestClockAYearAheadAndBack(t *testing.T) {
 	if n := len(r.sends()) - before; n > 1 {
 		t.Fatalf("%d rows in one tick", n)
 	}
-	r.advance(10_000)
-	if n := len(r.sends()) - before; n < 5 || n > 15 {
-		t.Fatalf("%d rows in 10 s at a pace of 1", n)
+	r.advance(120_000)
+	if n := len(r.sends()) - before; n < 1 || n > 5 {
+		t.Fatalf("%d rows in 2 min, a minute between two at that time", n)
 	}
 	r.now.Wall -= year
 	r.step()
@@ -122,7 +122,7 @@ func TestRestartWithAClockBehindIsNoBurst(t *testing.T) {
 	before := len(r.sends())
 	r.acks()
 	r.advance(700)
-	if n := len(r.sends()) - before; n > 16 {
+	if n := len(r.sends()) - before; n > 59 {
 		t.Fatalf("%d rows in 0.7 s", n)
 	}
 }
@@ -161,7 +161,7 @@ func TestRetention(t *testing.T) {
 			if row := r.row("r", "A"); row.FirstSentAt < first+month || row.Attempts > 1 {
 				t.Fatalf("retried as %+v", row)
 			}
-			r.advance(100)
+			r.ack("B")
 			r.wantOut("send A")
 		})
 	}

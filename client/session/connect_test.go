@@ -161,27 +161,6 @@ func TestSilentServersAreGivenUp(t *testing.T) {
 	r.wantState(Connecting)
 }
 
-// A first token that is refused: auth_required, the same token is not offered again, a new one is at once.
-func TestAuthRequired(t *testing.T) {
-	r := newRig(t, Config{})
-	r.step(Connect{})
-	r.step(Token{Token: "old"})
-	r.step(Connected{Conn: r.conn})
-	hello := r.frames[0].Command.Ref
-	r.step(r.recv(protocol.Event{Type: protocol.TypeError, Ref: hello, Code: protocol.SessionInvalid}))
-	r.wantState(AuthRequired)
-	r.advance(1000)
-	r.step(Token{Token: "old"})
-	r.wantState(AuthRequired)
-	r.advance(3600_000)
-	if r.dials != 1 {
-		t.Fatalf("dialled %d times with a refused token", r.dials)
-	}
-	r.step(NewToken{})
-	r.greet("new")
-	r.wantState(Online)
-}
-
 func TestTokenThatCantBeHad(t *testing.T) {
 	r := newRig(t, Config{})
 	r.step(Connect{})
@@ -318,7 +297,7 @@ func TestStoreFails(t *testing.T) {
 	for name, when := range map[string]func(r *rig){
 		"at a send":  func(r *rig) { r.send("r", "B") },
 		"at a row":   func(r *rig) { r.live(msg("r", 11)) },
-		"at a retry": func(r *rig) { r.advance(10_000) },
+		"at a retry": func(r *rig) { r.refuse("A", protocol.Unavailable); r.advance(10_000) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := subscribed(t)
@@ -372,6 +351,7 @@ func TestOtherHandlesChangeTheStore(t *testing.T) {
 	r.connect()
 	r.send("w", "W")
 	r.ack("W")
+	r.warm()
 	r.send("r", "A")
 	r.refuse("A", protocol.BadRequest)
 	r.send("r", "B")

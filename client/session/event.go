@@ -64,10 +64,12 @@ type (
 		Cursor   protocol.Cursor
 		Replaced bool // by a snapshot
 	}
-	// RoomDenied says that the server refuses a subscription, or ended it.
+	// RoomDenied says that the server refuses a subscription, or ended it, or refused for the second time in a row what is
+	// needed to send to the room. RetryIn is the time to the next try in ms, 0 where none is planned.
 	RoomDenied struct {
-		Room   string
-		Reason string
+		Room    string
+		Reason  string
+		RetryIn int64
 	}
 	// Failed says that something of the machine failed and what it can't go on with.
 	Failed struct{ Err error }

@@ -29,6 +29,8 @@ func (m *Machine) received(e protocol.Event) {
 		m.delta(e)
 	case protocol.TypePage:
 		m.page(e)
+	case protocol.TypePong:
+		m.pong(e)
 	case protocol.TypeUnsubscribed:
 		m.unsubscribed(e)
 	}
@@ -41,6 +43,10 @@ func (m *Machine) failed(e protocol.Event) {
 		return
 	}
 	switch e.Ref[0] {
+	case 'p', 'u':
+		if e.Code == protocol.SessionInvalid {
+			m.sessionInvalid()
+		}
 	case 'h':
 		if e.Ref == m.link.hello {
 			m.helloRefused(e)
@@ -55,6 +61,8 @@ func (m *Machine) failed(e protocol.Event) {
 		}
 	case 'v':
 		m.subscribeRefused(e)
+	case 'w':
+		m.placeRefused(e)
 	case 'a':
 		m.answerAsk(e)
 	}

@@ -117,12 +117,13 @@ func (m *Machine) delta(e protocol.Event) {
 		return
 	}
 	v.ready = true
+	m.leavePlace(r)
 	m.proceed(r, rows)
 	if e.More {
 		m.askView(r)
 		return
 	}
-	v.sub, v.tries, v.ref = subLive, 0, ""
+	v.sub, v.tries, v.ref, v.bytes = subLive, 0, "", 0
 	if v.has && v.cursor.After < e.Head {
 		m.resubscribe(r) // it calls itself the last page and ends before its own head
 		return

@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -43,7 +45,7 @@ func (r *rig) acks() {
 	}
 }
 
-// After a reconnect or a restart one row goes first; any final answer to it opens the rest.
+// After a reconnect or a restart one row goes first; the window opens by final answers only, never by time.
 func TestOneRowGoesFirst(t *testing.T) {
 	for name, open := range map[string]func(r *rig, id string){
 		"ack":         func(r *rig, id string) { r.ack(id) },
@@ -54,20 +56,104 @@ func TestOneRowGoesFirst(t *testing.T) {
 			r.fill(3, 5)
 			r.restart()
 			r.connect()
-			r.advance(5000)
+			r.advance(9000)
 			if got := r.sends(); len(got) != 1 {
 				t.Fatalf("sent %q before the first answer", got)
 			}
 			open(r, r.sends()[0])
-			r.advance(49)
-			if got := len(r.sends()); got > 2 {
-				t.Fatalf("%d sent at once", got)
-			}
-			r.advance(1000)
-			if got := len(r.sends()); got < 10 {
-				t.Fatalf("%d sent after a second", got)
+			if got := len(r.sends()); got != 3 {
+				t.Fatalf("%d sent after the first answer", got)
 			}
 		})
+	}
+}
+
+// F2: the window doubles with each window answered finally, up to 64: six round trips.
+func TestTheWindowDoubles(t *testing.T) {
+	r := newRig(t, Config{})
+	r.fill(100, 4)
+	r.connect()
+	sent := 0
+	for _, want := range []int{1, 2, 4, 8, 16, 32, 64, 64} {
+		flying := r.sends()[sent:]
+		if sent = len(r.sends()); len(flying) != want {
+			t.Fatalf("%d rows in flight, want %d", len(flying), want)
+		}
+		r.advance(100) // opens nothing
+		var in []Input
+		for i, id := range flying {
+			switch i % 3 { // all of these are final
+			case 0:
+				in = append(in, r.refusal(id, protocol.IDConflict))
+			case 1:
+				in = append(in, r.refusal(id, protocol.OutcomeUnknown))
+			default:
+				in = append(in, r.acked(id))
+			}
+		}
+		r.step(in...)
+	}
+}
+
+// A retryable answer halves the window, and one that is neither final nor retryable leaves it.
+func TestTheWindowHalves(t *testing.T) {
+	r := newRig(t, Config{})
+	r.connect()
+	r.warm()
+	r.fill(64, 2)
+	flying := r.sends()[63:]
+	for i, c := range []struct {
+		code protocol.Code
+		want int
+	}{
+		{protocol.OutOfOrder, 32}, {protocol.NotSubscribed, 32}, {protocol.Unavailable, 16}, {protocol.RateLimited, 8}, {protocol.InProgress, 4},
+		{protocol.Draining, 2}, {protocol.Unavailable, 1}, {protocol.Unavailable, 1}, {protocol.Unavailable, 1},
+	} {
+		if i == 0 { // without a row ahead of it, it slows the row, which says nothing of the server
+			r.refuse(flying[63], protocol.Unavailable)
+		}
+		r.refuse(flying[i], c.code)
+		if r.m.window.size != c.want {
+			t.Fatalf("%d. %s: a window of %d, want %d", i, c.code, r.m.window.size, c.want)
+		}
+	}
+	if r.m.window.until != 0 {
+		t.Fatal("rows released before the window fell hold back others")
+	}
+}
+
+// At a window of 1 each further retryable answer, or none, holds back what waits by the delay law; a final one ends that. What the app
+// sends just then goes at once.
+func TestAtAWindowOfOneTheDelayLawHolds(t *testing.T) {
+	r := newRig(t, Config{})
+	r.fill(30, 1)
+	r.connect()
+	r.onFrame = func(f Frame) {
+		if f.Command.Type == protocol.TypePing {
+			r.again = append(r.again, r.recv(protocol.Event{Type: protocol.TypePong}))
+		}
+	}
+	for _, wait := range []int64{1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000} {
+		sent := r.sends()
+		r.refuse(sent[len(sent)-1], protocol.Unavailable, 3600_000)
+		r.advance(wait - 1)
+		if got := len(r.sends()); got != len(sent) {
+			t.Fatalf("%d sends within %d ms", got-len(sent), wait)
+		}
+		r.advance(1)
+		if got := len(r.sends()); got != len(sent)+1 {
+			t.Fatalf("%d sends after %d ms", got-len(sent), wait)
+		}
+	}
+	last := r.sends()
+	r.refuse(last[len(last)-1], protocol.Unavailable, 3600_000)
+	r.send("fresh", "now")
+	if got := r.sends(); got[len(got)-1] != "now" {
+		t.Fatalf("the last send is %q", got[len(got)-1])
+	}
+	r.ack("now")
+	if got := len(r.sends()); got != len(last)+3 {
+		t.Fatalf("%d sends after a final answer, want two", got-len(last)-1)
 	}
 }
 
@@ -77,74 +163,31 @@ func TestAfterARetryableAnswerAnotherRoomGoesFirst(t *testing.T) {
 	r.fill(3, 2)
 	r.connect()
 	r.wantOut("hello", "send 0-0")
-	r.refuse("0-0", protocol.Unavailable)
-	r.advance(500)
+	r.refuse("0-0", protocol.Unavailable, 3600_000)
+	r.advance(1000)
 	r.wantOut("send 1-0")
 	r.advance(10_000)
+	r.wantOut("ping", "status 1-0")
+	r.refuse("1-0", protocol.NotFound)
+	r.advance(2000)
 	r.wantOut("send 2-0")
 	r.lose()
 	r.reconnect()
-	r.wantOut("hello", "send 0-0") // round and round
-}
-
-// Rows due together are never released in one tick: 20 a second at first, twice as many each second while acks come.
-func TestPaceDoublesWhileAcksCome(t *testing.T) {
-	r := newRig(t, Config{})
-	r.fill(40, 100)
-	r.acks()
-	r.connect()
-	var got []int
-	for range 5 {
-		before := len(r.sends())
-		r.advance(1000)
-		got = append(got, len(r.sends())-before)
-	}
-	for i, want := range []int{20, 40, 80, 160, 320} {
-		if got[i] < want*8/10 || got[i] > want*12/10 {
-			t.Fatalf("released %v a second", got)
-		}
-	}
-	r.advance(10_000)
-	if left := len(r.rows()); left != 0 {
-		t.Fatalf("%d rows left", left)
-	}
-}
-
-// A retryable answer halves the pace, at most once a second and never below 1 a second.
-func TestPaceHalves(t *testing.T) {
-	r := newRig(t, Config{})
-	r.fill(500, 1)
-	r.connect()
-	r.ack(r.sends()[0])
-	r.onFrame = func(f Frame) {
-		if f.Command.Type == protocol.TypeSend {
-			r.again = append(r.again, r.refusal(f.Command.ClientMessageID, protocol.RateLimited, 3600_000))
-		}
-	}
-	r.advance(20_000)
-	if r.m.pace.rate != 1 {
-		t.Fatalf("pace %v after 20 s of refusals", r.m.pace.rate)
-	}
-	before := len(r.sends())
-	r.advance(10_000)
-	if n := len(r.sends()) - before; n < 9 || n > 11 {
-		t.Fatalf("%d releases in 10 s", n)
-	}
+	r.wantOut("hello", "send 1-0") // round and round
 }
 
 func TestNothingWaitingHasNoPace(t *testing.T) {
 	r := newRig(t, Config{})
 	r.connect()
-	r.send("r", "first")
-	r.ack("first")
+	r.warm()
 	for i := range 64 { // one after the other, nothing waits
 		r.send(fmt.Sprintf("room%d", i%8), fmt.Sprintf("m%d", i))
 	}
-	if got := len(r.sends()); got != 65 {
+	if got := len(r.sends()) - 63; got != 64 {
 		t.Fatalf("%d sent, 64 in flight allowed", got)
 	}
 	r.send("r", "over")
-	if got := len(r.sends()); got != 65 {
+	if got := len(r.sends()) - 63; got != 64 {
 		t.Fatal("more than 64 in flight")
 	}
 }
@@ -152,18 +195,76 @@ func TestNothingWaitingHasNoPace(t *testing.T) {
 func TestSixteenInFlightInARoom(t *testing.T) {
 	r := newRig(t, Config{})
 	r.connect()
-	r.send("r", "first")
-	r.ack("first")
+	r.warm()
 	for i := range 20 {
 		r.send("r", fmt.Sprintf("m%d", i))
 	}
-	if got := len(r.sends()); got != 17 {
+	if got := len(r.sends()) - 63; got != 16 {
 		t.Fatalf("%d sent", got)
 	}
 	r.ack("m0")
-	r.advance(50)
-	if got := r.sends(); len(got) != 18 || got[17] != "m16" {
-		t.Fatalf("sent %q", got)
+	if got := r.sends(); len(got) != 63+17 || got[79] != "m16" {
+		t.Fatalf("sent %q", got[63:])
+	}
+}
+
+// F2: 2,000 clients of 50 rows each come to a server that says unavailable, or takes frames and never answers: what reaches it stays
+// small, and once it works again everything is sent.
+func TestHerd(t *testing.T) {
+	const clients, rows, trouble = 2000, 50, 120 // seconds
+	for name, answers := range map[string]bool{"unavailable": true, "stalls": false} {
+		t.Run(name, func(t *testing.T) {
+			perSecond := make([]int, trouble)
+			for i := range clients {
+				rnd := rand.New(rand.NewPCG(uint64(i), 25))
+				r := newRig(t, Config{Rand: rnd.Float64})
+				r.fill(10, rows/10)
+				from := r.now.Mono
+				works := false
+				r.onFrame = func(f Frame) {
+					switch {
+					case works && f.Command.Type == protocol.TypeSend:
+						r.again = append(r.again, r.acked(f.Command.ClientMessageID))
+					case works && f.Command.Type == protocol.TypeStatus:
+						r.again = append(r.again, r.refusal(f.Command.ClientMessageID, protocol.NotFound))
+					case f.Command.Type == protocol.TypePing:
+						r.again = append(r.again, r.recv(protocol.Event{Type: protocol.TypePong}))
+					case f.Command.ClientMessageID == "":
+					case answers:
+						r.again = append(r.again, r.refusal(f.Command.ClientMessageID, protocol.Unavailable))
+						fallthrough
+					default:
+						perSecond[min((r.now.Mono-from)/1000, trouble-1)]++
+					}
+				}
+				r.connect()
+				r.advance(trouble*1000 - 1)
+				if i >= 20 {
+					continue // a few are enough to see that all is sent in the end
+				}
+				works = true
+				r.advance(660_000)
+				if left := len(r.rows()); left != 0 {
+					t.Fatalf("%d rows left", left)
+				}
+			}
+			sum := 0
+			for s, n := range perSecond {
+				most := clients
+				switch {
+				case s == 0:
+					most = 2 * clients
+				case s >= trouble/2:
+					most = clients / 5
+				}
+				if sum += n; n > most {
+					t.Errorf("%d frames in second %d, %d at most", n, s, most)
+				}
+			}
+			if most := clients * 25; sum > most { // a client that heeded nothing would send 50 at once
+				t.Errorf("%d frames in two minutes, %d at most", sum, most)
+			}
+		})
 	}
 }
 
@@ -188,7 +289,7 @@ func TestDayWithADeadServer(t *testing.T) {
 		t.Fatalf("last attempt after %d ms", row.LastAttemptAt-wallStart)
 	}
 	pings := 24 * 3600 / 25
-	if most := sends*200 + (pings+2)*40; r.bytes > most {
+	if most := 2*sends*200 + (pings+2*sends+2)*40; r.bytes > most { // a status with each send
 		t.Fatalf("%d bytes in a day, at most %d by the schedule", r.bytes, most)
 	}
 }
@@ -222,6 +323,8 @@ func TestKilledInFlight(t *testing.T) {
 		r.restart()
 		r.wantRow("r", "A", store.Queued, n, "")
 		r.connect()
+		r.wantOut("hello", "status A")
+		r.refuse("A", protocol.NotFound)
 		r.quiet(row.Interval - 1000)
 		for _, f := range r.out() {
 			if f == "send A" {
@@ -278,13 +381,14 @@ func TestOrderAndPaceProperty(t *testing.T) {
 type wire struct {
 	r     *rig
 	open  []Frame
+	asked []Frame        // questions without an answer
 	taken map[string]int // room → rows taken
-	last  int64          // mono of the last release
-	burst int            // releases in that very ms
+	size  int            // of the window, by the rule
+	final int            // answers since it changed
 }
 
 func newWire(r *rig) *wire {
-	w := &wire{r: r, taken: map[string]int{}}
+	w := &wire{r: r, taken: map[string]int{}, size: 1}
 	r.onFrame = w.frame
 	return w
 }
@@ -292,24 +396,20 @@ func newWire(r *rig) *wire {
 func (w *wire) frame(f Frame) {
 	w.forget()
 	switch c := f.Command; c.Type {
+	case protocol.TypeHello:
+		w.size, w.final = 1, 0
+	case protocol.TypeStatus:
+		w.asked = append(w.asked, f)
 	case protocol.TypeSend:
-		if w.r.now.Mono == w.last {
-			w.burst++
-		} else {
-			w.last, w.burst = w.r.now.Mono, 1
-		}
-		if w.burst > 2 { // one of a backlog, and one that another's answer frees
-			w.r.t.Fatalf("%d rows released in one ms", w.burst)
+		if flying := slices.DeleteFunc(slices.Clone(w.open), func(o Frame) bool { return !w.flying(o) }); len(flying) >= w.size {
+			w.r.t.Fatalf("a row more than the %d of the window", w.size)
 		}
 		for _, o := range w.open {
-			if o.Command.Room == c.Room && number(o) > number(f) {
+			if o.Command.Room == c.Room && number(o) > number(f) && w.flying(o) {
 				w.r.t.Fatalf("row %s of %s leaves behind %s", c.ClientMessageID, c.Room, o.Command.ClientMessageID)
 			}
 		}
 		w.open = append(w.open, f)
-		if len(w.open) > 64 {
-			w.r.t.Fatalf("%d in flight", len(w.open))
-		}
 	case protocol.TypeSubscribe:
 		w.r.again = append(w.r.again, w.r.recv(protocol.Event{
 			Type: protocol.TypeSnapshot, Ref: c.Ref, Room: c.Room, Epoch: testEpoch,
@@ -329,8 +429,23 @@ func (w *wire) keepUp() {
 	r := w.r
 	if r.m.State() != Online {
 		r.step(Connect{})
-		w.open = nil
+		w.open, w.asked = nil, nil
 		r.greet("tok")
+	}
+	for len(w.asked) > 0 { // what became of a row that was in flight
+		f := w.asked[0]
+		w.asked = w.asked[1:]
+		if !w.flying(f) {
+			continue
+		}
+		code := protocol.NotFound
+		if slices.ContainsFunc(w.open, func(o Frame) bool { return o.Command.ClientMessageID == f.Command.ClientMessageID }) {
+			code = protocol.InProgress
+			w.size, w.final = max(1, w.size/2), 0
+		}
+		r.step(r.recv(protocol.Event{
+			Type: protocol.TypeError, Ref: f.Command.Ref, Room: f.Command.Room, ClientMessageID: f.Command.ClientMessageID, Code: code,
+		}))
 	}
 	w.forget()
 }
@@ -338,11 +453,20 @@ func (w *wire) keepUp() {
 func (w *wire) forget() {
 	var still []Frame
 	for _, f := range w.open {
-		if row := w.r.m.rows[store.Key{Room: f.Command.Room, ID: f.Command.ClientMessageID}]; row != nil && row.flight != nil && row.flight.ref == f.Command.Ref {
+		if number(f)/3 >= w.taken[f.Command.Room] { // also one that the client gave up: the server has it nevertheless
 			still = append(still, f)
 		}
 	}
 	w.open = still
+}
+
+func (w *wire) row(f Frame) *row {
+	return w.r.m.rows[store.Key{Room: f.Command.Room, ID: f.Command.ClientMessageID}]
+}
+
+func (w *wire) flying(f Frame) bool {
+	row := w.row(f)
+	return row != nil && row.flight != nil && row.flight.ref == f.Command.Ref
 }
 
 func (w *wire) ackFirst() {
@@ -356,6 +480,9 @@ func (w *wire) ackFirst() {
 		w.r.t.Fatalf("%s takes row %d as its %d.", f.Command.Room, n, w.taken[f.Command.Room])
 	}
 	w.taken[f.Command.Room]++
+	if w.final++; w.final >= w.size {
+		w.size, w.final = min(2*w.size, 64), 0
+	}
 	w.r.ack(f.Command.ClientMessageID)
 	w.forget()
 }
@@ -366,7 +493,14 @@ func (w *wire) refuse(code protocol.Code) bool {
 		return false
 	}
 	f := w.open[0]
-	w.r.refuse(f.Command.ClientMessageID, code)
+	if (code == protocol.Unavailable || code == protocol.RateLimited) && w.flying(f) {
+		w.size, w.final = max(1, w.size/2), 0
+	}
+	w.open = slices.DeleteFunc(w.open, func(o Frame) bool { return o.Command.Room == f.Command.Room }) // those behind it are out of order
+	w.r.step(w.r.recv(protocol.Event{
+		Type: protocol.TypeError, Ref: f.Command.Ref, Room: f.Command.Room, ClientMessageID: f.Command.ClientMessageID, Code: code,
+		Retryable: code.Rule().Retryable,
+	}))
 	w.forget()
 	return true
 }

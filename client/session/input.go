@@ -47,7 +47,8 @@ type (
 		Written int64
 		Err     error
 	}
-	// Visible says that the app came back to the front: a wait to reconnect ends now, no counter goes back.
+	// Visible says that the app came back to the front, or its network did: a wait to reconnect ends now, no counter goes back, and an
+	// open connection is asked for a sign of life.
 	Visible struct{}
 )
 

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"container/list"
 	"fmt"
+	"slices"
 
 	"hapax/client/store"
 	"hapax/protocol"
@@ -10,8 +12,10 @@ import (
 // Load is what a machine starts with: the store's own words, read after its drainer's lock was taken.
 type Load struct {
 	Owner store.Owner
-	Rows  []store.Row  // all, by rising position
-	Rooms []store.Room // all views held
+	Rows  []store.Row // all, by rising position
+	// InDoubt are the positions of rows that the drainer before had in flight.
+	InDoubt []int64
+	Rooms   []store.Room // all views held
 }
 
 // Machine is one client's session. It is not safe for concurrent use.
@@ -27,8 +31,11 @@ type Machine struct {
 	aside   int     // rows parked or uncertain
 	flights []*flight
 	refs    int64
-	gate    gate
-	pace    pace
+	places  list.List // rooms subscribed for sending on this connection, the one sent to longest ago first
+	window  window
+	turn    string   // the room of the last release; the next is the one after it by name, round and round
+	acks    smoothed // the time to an ack
+	pongs   smoothed // the time to a pong
 	asks    []*ask
 
 	clock   int64 // greatest wall − mono seen since the clock last went back
@@ -71,7 +78,10 @@ func New(cfg Config, load Load) *Machine {
 		r.view.cursor, r.view.has = v.Cursor, true
 	}
 	for _, r := range load.Rows {
-		m.load(r)
+		w := m.load(r)
+		if slices.Contains(load.InDoubt, r.Position) && !w.Aside() {
+			w.asking = whyDoubt
+		}
 	}
 	return m
 }

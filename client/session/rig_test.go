@@ -36,7 +36,9 @@ type rig struct {
 	addGoes bool  // but not an Add
 	ticket  int64
 	opens   int
-	onFrame func(Frame) // an automatic server
+	onFrame func(Frame)           // an automatic server
+	feature []string              // of the server's welcome
+	change  func(*protocol.Event) // what else differs in it
 	again   []Input
 }
 
@@ -79,7 +81,7 @@ func (r *rig) restart() {
 	var load Load
 	load.Owner, err = r.st.Owner(ctx)
 	r.ok(err)
-	load.Rows = r.rows()
+	load.Rows, load.InDoubt = r.rows(), r.st.InDoubt()
 	load.Rooms, err = r.st.Rooms(ctx)
 	r.ok(err)
 	r.fence, r.m = fence, New(r.cfg, load)
@@ -275,10 +277,14 @@ func (r *rig) welcome() protocol.Event {
 			hello = f.Command.Ref
 		}
 	}
-	return protocol.Event{
+	e := protocol.Event{
 		Type: protocol.TypeWelcome, Ref: hello, Session: "s", Actor: testActor, Server: testServer, Epoch: testEpoch,
-		ServerTime: r.serverTime(), Retention: 30 * 24 * 3600_000, Limits: &protocol.DefaultLimits,
+		ServerTime: r.serverTime(), Retention: 30 * 24 * 3600_000, Limits: &protocol.DefaultLimits, Features: r.feature,
 	}
+	if r.change != nil {
+		r.change(&e)
+	}
+	return e
 }
 
 func (r *rig) serverTime() int64 { return srvStart + r.now.Mono }
@@ -290,6 +296,17 @@ func (r *rig) lose() {
 	r.t.Helper()
 	r.open = false
 	r.step(Lost{Conn: r.conn, Written: r.wrote})
+}
+
+// warm opens the window as wide as it goes.
+func (r *rig) warm() {
+	r.t.Helper()
+	for i := range 63 {
+		id := fmt.Sprintf("warm%d", i)
+		r.send("warm", id)
+		r.ack(id)
+	}
+	r.out()
 }
 
 // reconnect waits for the next try and lets it succeed.
@@ -338,11 +355,17 @@ func (r *rig) out() []string {
 			words = append(words, c.Type)
 		case protocol.TypeSubscribe:
 			w := "subscribe " + c.Room
+			if c.SendOnly {
+				w = "place " + c.Room
+			}
 			if c.Cursor != nil {
 				w += fmt.Sprintf("@%d", c.Cursor.After)
 			}
 			if c.Limit >= 0 {
 				w += fmt.Sprintf(" limit %d", c.Limit)
+			}
+			if c.MaxBytes != 0 {
+				w += fmt.Sprintf(" bytes %d", c.MaxBytes)
 			}
 			words = append(words, w)
 		default:
@@ -369,12 +392,18 @@ var seqs int64
 
 func (r *rig) ack(id string) {
 	r.t.Helper()
+	r.step(r.acked(id))
+}
+
+// acked is the ack of the last frame about a row.
+func (r *rig) acked(id string) Input {
+	r.t.Helper()
 	c := r.last(id).Command
 	seqs++
-	r.step(r.recv(protocol.Event{
+	return r.recv(protocol.Event{
 		Type: protocol.TypeAck, Ref: c.Ref, Room: c.Room, ClientMessageID: id, MessageID: fmt.Sprintf("m%d", seqs),
-		Seq: seqs, Epoch: testEpoch, At: r.serverTime(),
-	}))
+		Seq: seqs, Epoch: testEpoch, At: r.serverTime(), Duplicate: c.Type == protocol.TypeStatus,
+	})
 }
 
 func (r *rig) refuse(id string, code protocol.Code, after ...int64) {

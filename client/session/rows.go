@@ -24,6 +24,9 @@ type row struct {
 	after   *row    // answered out_of_order: goes when this one is answered
 	lifted  bool    // due now by "try now", whatever its schedule says
 	asking  why     // its status is to be asked before anything else is done
+	sent    int64   // mono: when its only frame was written, for the time to its ack; 0 where there were several, or none here
+	here    bool    // a frame of it left in this process
+	lost    bool    // in doubt since a connection was lost with it
 	asked   int     // questions without an answer
 	askAt   int64   // mono: not before
 	touched bool    // in step.touched
@@ -38,6 +41,7 @@ const (
 	whyNot       why = iota
 	whyRetention     // first sent longer ago than results are held
 	whyForbidden     // a send was refused, an earlier one may have been accepted
+	whyDoubt         // its frame was written, and its answer is missing
 )
 
 // room is what the machine keeps of a room.
@@ -123,7 +127,6 @@ func (m *Machine) drop(w *row) {
 	w.gone = true
 	if f := w.flight; f != nil {
 		m.land(f)
-		m.gate.closed(f)
 	}
 	m.unplace(w, w.Aside(), w.holds())
 	delete(m.rows, w.Key)
@@ -132,7 +135,7 @@ func (m *Machine) drop(w *row) {
 
 // prune forgets a room of which nothing is kept.
 func (m *Machine) prune(r *room) {
-	if len(r.queue) > 0 || len(r.aside) > 0 || r.view.kept() || r.view.sub != subNone {
+	if len(r.queue) > 0 || len(r.aside) > 0 || r.view.wanted() || r.view.has || r.view.sub != subNone || r.view.place != nil || r.view.refused > 0 {
 		return
 	}
 	if i := slices.Index(m.order, r); i >= 0 {
@@ -179,7 +182,7 @@ func (m *Machine) stepAside(w *row, to store.State, reason string) {
 	}
 }
 
-// behind calls f with the rows in flight behind w in its room, first to last.
+// behind calls f with the sends in flight behind w in its room, first to last.
 func (w *row) behind(f func(*flight)) {
 	i := slices.Index(w.room.queue, w)
 	if i < 0 || w.room.flying == 0 {
@@ -190,7 +193,7 @@ func (w *row) behind(f func(*flight)) {
 		if len(flights) == w.room.flying {
 			break
 		}
-		if o.flight != nil {
+		if o.flight != nil && !o.flight.status {
 			flights = append(flights, o.flight)
 		}
 	}

@@ -1,7 +1,5 @@
 package session
 
-import "math"
-
 // clockJitter is how far wall − mono may shrink unseen, ms: both are read one after the other and rounded.
 const clockJitter = 100
 
@@ -38,11 +36,16 @@ func (m *Machine) nextWake() int64 {
 	at := soonest{now: m.now.Mono}
 	l := &m.link
 	switch l.phase {
+	case asking:
+		at.add(l.callBy)
 	case waiting, dialing, greeting:
 		at.add(l.at)
 	case up:
 		at.add(l.pingAt)
-		at.add(l.pongBy)
+		at.add(l.callBy)
+		if l.pongBy != 0 {
+			at.add(m.silentBy())
+		}
 		at.add(l.renewAt)
 		at.add(m.evictAt)
 		if l.hello != "" || l.draining {
@@ -60,11 +63,10 @@ func (m *Machine) nextWake() int64 {
 
 // wakeRooms adds what rooms wait for.
 func (m *Machine) wakeRooms(at *soonest) {
-	if m.pace.backlog && m.gate.probe == nil {
-		at.add(int64(math.Ceil(m.pace.next)))
-	}
+	at.add(m.window.until)
 	for _, r := range m.order {
 		v := &r.view
+		at.add(v.placeAt)
 		switch v.sub {
 		case subAsked:
 			at.add(v.by)

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"container/list"
+	"slices"
+
 	"hapax/client/store"
 	"hapax/protocol"
 )
@@ -18,7 +21,7 @@ const (
 // view is a room as this client sees it.
 type view struct {
 	want    bool // the app wants its rows
-	sending bool // the server wants a subscription for a send
+	sending bool // the server wants a subscription for a send, and knows none for sending only
 	limit   int  // rows of a snapshot, -1 for the server's own number
 
 	cursor protocol.Cursor
@@ -29,7 +32,15 @@ type view struct {
 	by    int64 // mono: the answer is overdue
 	at    int64 // mono: not asked for before
 	tries int
-	ready bool // a first page came on this connection: for sends the room counts as subscribed
+	ready bool  // a first page came on this connection: for sends the room counts as subscribed
+	asked int64 // mono: when it was asked for
+	frame int64 // the number of that command
+	bytes int   // how much the answer may weigh, where an earlier one was cut; 0 for the most
+
+	place   *list.Element // in Machine.places: subscribed for sending on this connection
+	placed  string        // the ref of that subscribe
+	placeAt int64         // mono: not subscribed for sending before
+	refused int           // times in a row that sending was
 
 	ahead   []protocol.Message // live rows ahead of a gap, by seq
 	aheadBy int64              // mono: they wait no longer
@@ -38,17 +49,15 @@ type view struct {
 	rowsAt int
 }
 
-// wanted reports whether the room is to be subscribed; kept, whether its rows are stored.
+// wanted reports whether the room is to be subscribed; kept, whether its rows are stored: what was subscribed for sending alone moves
+// no view.
 func (v *view) wanted() bool { return v.want || v.sending }
-func (v *view) kept() bool   { return v.want || v.has }
-
-// blocksSends reports whether sends would be refused for want of a subscription.
-func (v *view) blocksSends() bool { return v.wanted() && !v.ready && v.sub != subDenied }
+func (v *view) kept() bool   { return v.want }
 
 func (m *Machine) subscribe(in Subscribe) {
 	v := &m.room(in.Room).view
-	if !v.want && !v.has && v.sub == subLive || v.sub == subDenied {
-		v.sub = subNone // it was for sends only, or the app asks anew
+	if !v.want || v.sub == subDenied {
+		v.sub, v.ref, v.at = subNone, "", 0 // it was for sends only, or the app asks anew
 	}
 	v.want, v.limit = true, in.Limit
 }
@@ -74,6 +83,26 @@ func (v *view) reset() {
 	v.ref, v.ready, v.ahead, v.aheadBy, v.by, v.at, v.tries = "", false, nil, 0, 0, 0, 0
 }
 
+// cut forgets what held for a connection that is lost. An answer that was under way with it may have been too long.
+func (v *view) cut(written int64, most int) {
+	if v.sub == subAsked && v.want && v.frame <= written {
+		v.bytes = quarter(v.bytes, most)
+	}
+	v.reset()
+	v.place, v.placed, v.placeAt, v.refused = nil, "", 0, 0
+}
+
+// leastBytes is as small as the answer to a question is asked for.
+const leastBytes = 16 << 10
+
+// quarter is the next size of an answer that was cut.
+func quarter(bytes, most int) int {
+	if bytes == 0 {
+		bytes = most
+	}
+	return max(bytes/4, leastBytes)
+}
+
 // forgot drops the cursor of a view whose rows the store dropped, never one without the other.
 func (m *Machine) forgot(room string) {
 	if r := m.rooms[room]; r != nil {
@@ -82,10 +111,13 @@ func (m *Machine) forgot(room string) {
 	}
 }
 
-func (m *Machine) dropViews() {
-	for _, r := range m.order {
-		r.view.reset()
+func (m *Machine) dropViews(written int64) {
+	most := m.Limits().DeltaBytes
+	for _, r := range slices.Clone(m.order) {
+		r.view.cut(written, most)
+		m.prune(r)
 	}
+	m.places.Init()
 }
 
 // tickViews subscribes the rooms that wait for it, and those whose gap didn't close.
@@ -110,16 +142,24 @@ func (m *Machine) tickViews() {
 // askView subscribes a room with its cursor.
 func (m *Machine) askView(r *room) {
 	v := &r.view
-	v.sub, v.ref, v.by = subAsked, m.ref('v'), m.now.Mono+m.cfg.AnswerWithin
-	c := protocol.Command{Type: protocol.TypeSubscribe, Ref: v.ref, Room: r.name, Limit: v.limit}
-	if v.has {
+	v.sub, v.ref, v.asked, v.by = subAsked, m.ref('v'), m.now.Mono, m.now.Mono+m.cfg.PageWithin
+	c := protocol.Command{Type: protocol.TypeSubscribe, Ref: v.ref, Room: r.name, Limit: v.limit, MaxBytes: m.maxBytes(v.bytes)}
+	if v.has && v.want {
 		cursor := v.cursor
 		c.Cursor = &cursor
 	}
 	if !v.want {
 		c.Limit = 0
 	}
-	m.command(c, noRow)
+	v.frame = m.command(c, noRow)
+}
+
+// maxBytes is what a command says of the size of its answer.
+func (m *Machine) maxBytes(bytes int) int {
+	if m.link.has(protocol.FeatureMaxBytes) {
+		return bytes
+	}
+	return 0
 }
 
 // resubscribe closes a gap: the server stops the live rows and starts from the cursor.
@@ -135,19 +175,6 @@ func (m *Machine) subscribeLater(r *room, after int64) {
 	v.tries++
 	d := Delay(m.cfg.Base, m.cfg.RowCap, v.tries, m.cfg.Rand())
 	v.sub, v.ref, v.at = subNone, "", m.now.Mono+max(d, min(after, m.cfg.RetryAfterMax))
-}
-
-// needSubscription takes in that the server wants a subscription for a send. Where one was refused before, it is asked for
-// again only after a delay, so that the two refusals don't chase each other.
-func (m *Machine) needSubscription(r *room) {
-	v := &r.view
-	v.sending = true
-	switch v.sub {
-	case subLive:
-		v.sub, v.ready, v.at = subNone, false, m.now.Mono
-	case subDenied:
-		m.subscribeLater(r, 0)
-	}
 }
 
 // asker returns the room whose subscription a ref is of.
@@ -171,8 +198,13 @@ func (m *Machine) subscribeRefused(e protocol.Event) {
 		m.actorMismatch()
 	case isRetryable(e):
 		m.subscribeLater(r, e.RetryAfterMs)
+		if r.view.tries > 1 {
+			m.emit(RoomDenied{Room: r.name, Reason: string(e.Code), RetryIn: r.view.at - m.now.Mono})
+		}
 	default:
+		tries := r.view.tries
 		m.denied(r, string(e.Code))
+		r.view.tries = tries // of one that is asked for again as sends need it
 	}
 }
 
@@ -203,7 +235,8 @@ func (m *Machine) snapshot(e protocol.Event) {
 		m.subscribeLater(r, 0)
 		return
 	}
-	v.sub, v.ready, v.tries, v.ref = subLive, true, 0, ""
+	v.sub, v.ready, v.tries, v.ref, v.bytes = subLive, true, 0, "", 0
+	m.leavePlace(r)
 	if !v.kept() {
 		for _, msg := range e.Messages {
 			m.own(whole(msg, e))

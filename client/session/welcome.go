@@ -7,53 +7,6 @@ import (
 
 var noRow store.Row
 
-// gotToken goes on with a token, on a new connection or for a renewal on the open one.
-func (m *Machine) gotToken(in Token) {
-	l := &m.link
-	err := in.Err
-	if err == nil && (in.Token == "" || in.Token == l.refused) {
-		err = ErrSessionInvalid
-	}
-	switch {
-	case l.phase == asking && err != nil:
-		l.auth = err
-		m.backOff(err)
-	case l.phase == asking:
-		l.offered, l.auth = in.Token, nil
-		m.setState(Connecting, nil, 0)
-		l.conn++
-		l.frames = 0
-		l.phase, l.at = dialing, m.now.Mono+m.cfg.DialWithin
-		m.stats.Connects++
-		m.effect(Dial{Conn: l.conn})
-	case l.phase == up && l.hello == "" && err != nil:
-		m.renewLater(err)
-	case l.phase == up && l.hello == "":
-		l.offered = in.Token
-		m.sendHello()
-	case l.phase == up && err == nil:
-		l.again = true
-	}
-}
-
-// newToken asks the app for its new token and offers it, whatever the connection is doing.
-func (m *Machine) newToken() {
-	l := &m.link
-	l.refused = ""
-	switch l.phase {
-	case up:
-		l.renewAt = 0
-		m.effect(AskToken{})
-	case asking, dialing, greeting:
-		l.again = true
-	case idle, waiting:
-		if l.want {
-			l.giveUp, l.dials = nil, 0
-			m.tryAt(0)
-		}
-	}
-}
-
 // greet opens a connection's talk.
 func (m *Machine) greet() {
 	m.link.phase = greeting
@@ -86,22 +39,27 @@ func (m *Machine) welcome(e protocol.Event) {
 		return
 	}
 	l.welcomed, l.serverTime, l.welcomeMono = true, e.ServerTime, m.now.Mono
-	l.retention, l.limits = e.Retention, e.Limits
-	l.hello, l.refused, l.auth, l.paused, l.renewAt = "", "", nil, false, 0
+	l.retention, l.limits, l.features = e.Retention, e.Limits, e.Features
+	l.hello, l.refused, l.auth, l.paused = "", "", nil, false
 	if l.offered != l.token {
 		l.token = l.offered
 		m.liftHolds()
 	}
 	if l.phase == greeting {
-		l.phase, l.upSince = up, m.now.Mono
+		l.phase, l.upSince, l.heard = up, m.now.Mono, m.now.Mono
 		l.pingAt = m.now.Mono + m.cfg.PingEvery
-		m.pace.start(m.cfg.PaceStart, m.now.Mono)
+		m.window.start()
 		m.step.evict = m.aside > 0
 		m.evictAt = m.now.Mono + m.cfg.EvictEvery
 	}
+	m.planRenewal()
+	if l.late != "" && l.late != l.token {
+		l.again = true
+	}
+	l.late = ""
 	if l.again {
 		l.again = false
-		m.effect(AskToken{})
+		m.askToken()
 	}
 	m.setState(Online, nil, 0)
 	m.tickViews()
@@ -139,37 +97,6 @@ func (m *Machine) helloRefused(e protocol.Event) {
 	default:
 		m.cut(&ServerError{Code: e.Code, Text: e.Text, Retryable: e.Retryable})
 	}
-}
-
-// sessionInvalid pauses the outbox and asks the app for another token, once.
-func (m *Machine) sessionInvalid() {
-	l := &m.link
-	if l.paused || l.phase != up {
-		return
-	}
-	l.paused, l.auth, l.refused = true, ErrSessionInvalid, l.token
-	if l.hello == "" {
-		m.effect(AskToken{})
-	}
-	m.setState(AuthRequired, ErrSessionInvalid, 0)
-}
-
-// renewLater asks the app again after the delay of the law.
-func (m *Machine) renewLater(err error) {
-	l := &m.link
-	l.tries++
-	d := Delay(m.cfg.Base, m.cfg.ConnCap, l.tries, m.cfg.Rand())
-	l.renewAt = m.now.Mono + d
-	if l.paused {
-		l.auth = err
-		m.setState(AuthRequired, err, d)
-	}
-}
-
-// actorMismatch ends a connection on which another actor's token was offered: nothing is sent, nothing shown.
-func (m *Machine) actorMismatch() {
-	m.link.auth, m.link.refused = ErrActorMismatch, m.link.offered
-	m.cut(ErrActorMismatch)
 }
 
 // ServerError is what a server said.

@@ -189,6 +189,9 @@ type Store interface {
 	// Drain takes the drainer's lock without waiting and raises the fence. ErrDraining where another handle holds it.
 	// The handle that drains already gets ErrDraining too.
 	Drain(ctx context.Context) (fence int64, err error)
+	// InDoubt returns the positions of the rows that this handle's last Drain found Sending: frames of them may have reached the
+	// server, and nobody heard an answer. None before a Drain.
+	InDoubt() []int64
 	// Undrain frees the lock. Changes that name its fence fail from then on. No error where the handle doesn't drain.
 	Undrain(ctx context.Context) error
 	// Apply applies the drainer's changes in their order in one transaction, and returns a Result for each. A change whose

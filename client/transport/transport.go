@@ -18,6 +18,13 @@ type Dialer interface {
 	Dial(ctx context.Context, url string) (Conn, error)
 }
 
+// Limited is what a Conn may be besides: one whose reading is bounded.
+type Limited interface {
+	// SetReadLimit sets how many bytes a frame may have from now on; a longer one ends the connection. It is called by
+	// whoever reads, between two Reads.
+	SetReadLimit(bytes int64)
+}
+
 // Conn is an open connection. Read, Write and Close may be called from three goroutines at once, each from one.
 type Conn interface {
 	// Read returns the next frame, which the caller may keep. An error ends the connection.

@@ -71,7 +71,7 @@ func newSDKClient(ctx context.Context, n int, dir, addr, token string, rooms []s
 	c, err := client.Open(ctx, client.Options{
 		URL: "ws://" + addr + "/v1/ws", Store: s, Token: func(context.Context) (string, error) { return token, nil },
 		// Short delays: the test is about what survives, not about how long a client waits.
-		Session: session.Config{Base: 50, RowCap: 500, ConnCap: 200, MaxAttempts: 10_000, AnswerWithin: 2000, StableAfter: 500, PaceStart: 1000},
+		Session: session.Config{Base: 50, RowCap: 500, ConnCap: 200, MaxAttempts: 10_000, AnswerWithin: 2000, StableAfter: 500},
 	})
 	if err != nil {
 		return nil, err

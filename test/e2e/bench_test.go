@@ -14,7 +14,7 @@ import (
 // eight rooms, up to 64 rows in flight.
 func BenchmarkSDK(b *testing.B) {
 	h := newHouse(b)
-	c := h.openWith("ann", h.file("store.db"), session.Config{PaceStart: 1 << 16})
+	c := h.openWith("ann", h.file("store.db"), session.Config{})
 	b.ResetTimer()
 	start := time.Now()
 	var senders sync.WaitGroup

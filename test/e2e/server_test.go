@@ -92,7 +92,7 @@ func (h *house) open(actor, file string) *client.Client {
 	h.t.Helper()
 	// Short delays, as this is about what is lost, not about how long it takes.
 	return h.openWith(actor, file, session.Config{
-		Base: 50, RowCap: 400, ConnCap: 400, MaxAttempts: 1000, AnswerWithin: 500, PaceStart: 200,
+		Base: 50, RowCap: 400, ConnCap: 400, MaxAttempts: 1000, AnswerWithin: 500,
 	})
 }
 

@@ -160,7 +160,7 @@ func (a *app) add(st store.Store, k store.Key, text string) (store.Row, bool) {
 		delete(s.uncertain, c.name) // that was another row
 	}
 	if added[0].Outcome == store.Inserted && (s.accepted || s.limbo) { // its first row is gone: confirmed, or removed by the app
-		s.stepped, s.cancelled = true, false
+		s.stepped, s.cancelled, s.again = true, false, true
 		s.copies = s.copies || c.w.forgets()
 	}
 	a.accepted(s)

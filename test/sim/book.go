@@ -38,6 +38,7 @@ type said struct {
 	stepped   bool     // it stepped aside, or the app moved it: its place among the others is not promised
 	shared    bool     // several devices have it
 	cancelled bool
+	again     bool // a row of it was added anew after the first had gone: what becomes of that says nothing of the first
 	dropped   bool // discarded or evicted: it may have been accepted, or not
 	copies    bool // the app asked to send it again although it may have been accepted: a second copy is its own doing
 	uncertain map[string]bool

@@ -33,12 +33,18 @@ func (s *server) rowsAfter(name string, after int64) (rows []room.Message, low i
 
 // subscribe answers a cursor, and joins the live rows with the last page.
 func (s *server) subscribe(p *peer, cmd *protocol.Command) {
+	if cmd.SendOnly {
+		s.subscribeToSend(p, cmd)
+		return
+	}
 	switch {
 	case !p.session.may("r", cmd.Room):
 		s.refuse(p, cmd, protocol.Forbidden)
 		return
 	case s.broken, s.w.chance(s.w.Refuse / 2):
-		delete(p.rooms, cmd.Room)
+		if p.rooms[cmd.Room] != nil {
+			p.rooms[cmd.Room] = &listening{only: true}
+		}
 		s.refuse(p, cmd, protocol.Unavailable)
 		return
 	}
@@ -58,6 +64,32 @@ func (s *server) subscribe(p *peer, cmd *protocol.Command) {
 	e := wire.Caught(cmd.Room, caught, p.session.actor)
 	e.Ref = cmd.Ref
 	p.tell(&e)
+}
+
+// sendRooms is how many rooms a connection may be subscribed to for sending: few, so that some are let go.
+const sendRooms = 2
+
+func (s *server) subscribeToSend(p *peer, cmd *protocol.Command) {
+	only := 0
+	for _, l := range p.rooms {
+		if l.only {
+			only++
+		}
+	}
+	l := p.rooms[cmd.Room]
+	switch {
+	case s.w.Old:
+		s.w.wrong("%s asks an old server for live: false", p.link.c.name)
+	case !p.session.may("w", cmd.Room):
+		s.refuse(p, cmd, protocol.Forbidden)
+		return
+	case (l == nil || !l.only) && only >= sendRooms, s.w.chance(s.w.Refuse / 8):
+		s.refuse(p, cmd, protocol.RateLimited)
+		return
+	}
+	s.w.seen["subscribed for sending"]++
+	p.rooms[cmd.Room] = &listening{only: true}
+	p.tell(&protocol.Event{Type: protocol.TypeSubscribed, Ref: cmd.Ref, Room: cmd.Room})
 }
 
 func (s *server) catchUp(v store.View, cmd *protocol.Command) (a engine.Catchup, err error) {

@@ -123,6 +123,7 @@ func (c *client) takeOver() bool {
 	}
 	if err == nil {
 		load.Rows, err = c.st.List(ctx, 0, 1<<30)
+		load.InDoubt = c.st.InDoubt()
 	}
 	if err != nil {
 		c.w.wrong("%s: the store doesn't open: %v", c.name, err)

@@ -177,7 +177,7 @@ func (w *World) judgePromises(logs map[string][]check.Row) {
 		switch {
 		case there && !s.accepted && !s.limbo:
 			w.wrong("%s was refused by its Send, and is in the log", s.ID)
-		case there && s.cancelled && !s.shared:
+		case there && s.cancelled && !s.shared && !s.again:
 			w.wrong("%s was cancelled, and is in the log", s.ID)
 		case s.accepted && !there && !aside[s.bookKey] && !s.cancelled && !s.dropped && !w.ledger.lost[s.bookKey]:
 			w.wrong("%s was accepted by its Send, and is neither in the log nor in an outbox", s.ID)

@@ -34,6 +34,8 @@ type Plan struct {
 	Retention int64
 	Policy    policy
 	Restore   bool // the server is once set back to a checkpoint
+	Old       bool // the server knows nothing of what was added to version 1 of the protocol
+	Opaque    bool // tokens don't say when they expire
 	Linear    bool // small enough to ask for one order of all operations
 
 	Session session.Config // but for its Rand
@@ -69,6 +71,7 @@ func NewPlan(seed uint64) Plan {
 		p.Op *= 3 // as much is said, in heaps
 	}
 	p.Actors = p.Clients - r.IntN(2)*(p.Clients/2)
+	p.Old, p.Opaque = seed%3 == 0, seed%2 == 0
 	p.drawRetention(r)
 	p.Session = session.Config{
 		MaxAttempts: int(pick(3, 12)), RoomFlights: int(pick(1, 3, 16)), Flights: int(pick(4, 64)), AheadRows: int(pick(3, 1000)),

@@ -52,6 +52,7 @@ type peer struct {
 // listening is a subscription. Until the last page of a delta it is not live.
 type listening struct {
 	live bool
+	only bool  // for sending
 	from int64 // rows up to here were handed over
 }
 

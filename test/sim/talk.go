@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,7 +40,12 @@ func (w *World) issue(actor string) string {
 	case w.chance(w.BadToken):
 		t.expires = w.server.now() - 1
 	}
-	name := fmt.Sprintf("token%d", w.tokens.count)
+	// Clients read when it expires, and verify nothing.
+	claims := fmt.Appendf(nil, `{"jti":"token%d","exp":%d.%03d}`, w.tokens.count, t.expires/1000, t.expires%1000)
+	name := "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".x"
+	if w.Opaque {
+		name = fmt.Sprintf("token%d", w.tokens.count)
+	}
 	w.tokens.given[name] = t
 	return name
 }
@@ -117,12 +123,16 @@ func (s *server) hello(p *peer, cmd *protocol.Command) {
 	}
 	p.session = t
 	id := s.st.Identity()
+	limits, features := protocol.DefaultLimits, protocol.Features()
+	if limits.SendRooms = sendRooms; s.w.Old {
+		features = nil
+	}
 	p.tell(&protocol.Event{
 		Type: protocol.TypeWelcome, Ref: cmd.Ref, Session: "s", Actor: t.actor, Server: id.Server, Epoch: id.Epoch,
-		ServerTime: s.now(), Retention: s.w.Retention,
+		ServerTime: s.now(), Retention: s.w.Retention, Limits: &limits, Features: features,
 	})
 	for _, name := range sortedKeys(p.rooms) {
-		if !t.may("r", name) {
+		if l := p.rooms[name]; l.only && !t.may("w", name) || !l.only && !t.may("r", name) {
 			delete(p.rooms, name)
 			p.tell(&protocol.Event{Type: protocol.TypeUnsubscribed, Room: name, Reason: string(protocol.Forbidden)})
 		}

@@ -16,7 +16,7 @@ func TestTroubleHappens(t *testing.T) {
 	}
 	for what, least := range map[string]int{
 		"judged accepted": 5000, "judged duplicate": 300, "judged conflict": 5, "judged out_of_order": 50, "judged rate_limited": 100,
-		"judged outcome_unknown": 3, "refused forbidden": 100, "refused not_subscribed": 100, "refused session_invalid": 30,
+		"judged outcome_unknown": 3, "refused forbidden": 100, "refused not_subscribed": 100, "subscribed for sending": 500, "refused session_invalid": 10,
 		"refused unavailable": 100, "refused draining": 5,
 
 		"crash " + unsynced + ", kept true": 10, "crash " + unsynced + ", kept false": 10, "crash " + synced + ", kept false": 20,

@@ -15,14 +15,23 @@ func (s *Store) Drain(ctx context.Context) (fence int64, err error) {
 		}
 		m.fence++
 		m.drainer, s.fence, fence = s, m.fence, m.fence
-		for _, rec := range m.rows {
-			if rec.row.State == store.Sending {
+		s.doubt = nil
+		for _, p := range m.order {
+			if rec := m.rows[p]; rec.row.State == store.Sending {
+				s.doubt = append(s.doubt, rec.row.Position)
 				m.set(rec, rec.row.Requeue())
 			}
 		}
 		return nil
 	})
 	return fence, err
+}
+
+// InDoubt implements store.Store.
+func (s *Store) InDoubt() []int64 {
+	s.m.mu.Lock()
+	defer s.m.mu.Unlock()
+	return slices.Clone(s.doubt)
 }
 
 // Undrain implements store.Store.

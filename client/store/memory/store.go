@@ -26,9 +26,10 @@ type Store struct {
 	created bool
 	// guarded by m.mu
 	closed bool
-	fence  int64 // the fence under which this handle drains, 0 if it doesn't
-	own    int64 // changes of the medium that this handle made
-	seen   int64 // changes by others that Changed has told of
+	fence  int64   // the fence under which this handle drains, 0 if it doesn't
+	doubt  []int64 // found Sending by the last Drain
+	own    int64   // changes of the medium that this handle made
+	seen   int64   // changes by others that Changed has told of
 }
 
 var _ store.Store = (*Store)(nil)

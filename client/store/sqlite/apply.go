@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"hapax/client/store"
 )
@@ -47,10 +50,26 @@ func (s *Store) raise(d *db) (fence int64, err error) {
 			if err := d.setMeta("fence", fence); err != nil {
 				return err
 			}
+			s.doubt = nil
+			err = d.query(func(st *sqlite3.Stmt) error {
+				s.doubt = append(s.doubt, st.ColumnInt64(0))
+				return nil
+			}, `SELECT position FROM outbox WHERE state = 2 ORDER BY position`)
+			if err != nil {
+				return err
+			}
 			return d.exec(`UPDATE outbox SET state = 1, revision = revision + 1 WHERE state = 2`)
 		})
 	})
 	return fence, err
+}
+
+// InDoubt implements store.Store.
+func (s *Store) InDoubt() []int64 {
+	var doubt []int64
+	// A store that is closed has no row in doubt to tell of.
+	_ = s.locked(context.Background(), func(*db) error { doubt = slices.Clone(s.doubt); return nil })
+	return doubt
 }
 
 // Undrain implements store.Store.

@@ -62,6 +62,7 @@ type Store struct {
 	closed  bool
 	weights map[string]weight // of rooms, since this handle drains
 	fence   int64             // the fence under which this handle drains, 0 if it doesn't
+	doubt   []int64           // found Sending by the last Drain
 	seen    int64             // data_version as of the last Changed
 }
 

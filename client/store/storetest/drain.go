@@ -52,7 +52,11 @@ func (s *suite) sendingNotBelieved() {
 	sent := s.apply(st, s.drain(st), sending(row)).Row
 	again := s.openOn(s.medium.Crashed(), store.Limits{})
 	equal(s, "before a drainer", s.list(again)[0], sent)
+	equal(s, "in doubt before a drainer", len(again.InDoubt()), 0)
 	s.drain(again)
+	if doubt := again.InDoubt(); len(doubt) != 1 || doubt[0] != sent.Position {
+		s.Fatalf("in doubt %v, was sending %d", doubt, sent.Position)
+	}
 	want := sent
 	want.State, want.Revision = store.Queued, sent.Revision+1
 	equal(s, "after", s.list(again)[0], want)

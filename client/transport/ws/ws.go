@@ -18,14 +18,11 @@ import (
 	"hapax/protocol"
 )
 
-// DefaultReadLimit bounds a frame from the server, in bytes: the rows of a delta and what they are wrapped in.
-const DefaultReadLimit = 4 << 20
-
 // Dialer dials WebSocket servers. The zero Dialer works.
 type Dialer struct {
 	Header    http.Header    // sent with the request; ignored in the browser
 	Roots     *x509.CertPool // who may sign the server's certificate, in the place of those the system trusts; ignored with Client and in the browser
-	ReadLimit int64          // bytes; 0 means DefaultReadLimit
+	ReadLimit int64          // bytes that a frame may have, whatever the server announces; 0 means protocol.MaxServerFrame
 	Client    *http.Client
 }
 
@@ -48,12 +45,13 @@ func (d Dialer) Dial(ctx context.Context, url string) (transport.Conn, error) {
 			Advice: "is this a Hapax server, and one of this version?",
 		}
 	}
-	limit := d.ReadLimit
-	if limit == 0 {
-		limit = DefaultReadLimit
+	most := d.ReadLimit
+	if most == 0 {
+		most = protocol.MaxServerFrame
 	}
-	c.SetReadLimit(limit)
-	return &conn{ws: c, cork: cork, done: done}, nil
+	opened := &conn{ws: c, cork: cork, done: done, most: most}
+	opened.SetReadLimit(protocol.WelcomeFrame)
+	return opened, nil
 }
 
 // answerHead is how many bytes of a refusal are read: it only tells a TLS port apart.
@@ -95,7 +93,11 @@ type conn struct {
 	ws   *websocket.Conn
 	cork func(bool) error
 	done func()
+	most int64
 }
+
+// SetReadLimit implements transport.Limited.
+func (c *conn) SetReadLimit(bytes int64) { c.ws.SetReadLimit(min(bytes, c.most)) }
 
 func (c *conn) Read(ctx context.Context) ([]byte, error) {
 	kind, b, err := c.ws.Read(ctx)
