@@ -41,12 +41,16 @@ interface BlockProps {
 /** A block of lines, drawn while it is near what is seen, and else a space of the height that it had. */
 export class BlockView extends Component<BlockProps, { readonly space: number | undefined }> {
   override state = { space: undefined };
+  /** As it is asked for: the state is that of the last drawing, and a block may go and come back in between. */
+  #space: number | undefined;
   readonly #ref = createRef<HTMLDivElement>();
 
   override componentDidMount(): void {
     this.props.sight.watch(this.#ref.current!, (near, height) => {
       const space = near ? undefined : height;
-      if (space !== this.state.space && (near || this.state.space === undefined)) this.setState({ space });
+      if (space === this.#space || (!near && this.#space !== undefined)) return;
+      this.#space = space;
+      this.setState({ space });
     });
   }
 
