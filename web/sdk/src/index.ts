@@ -12,6 +12,7 @@ export type { Channel } from "./client/relay.ts";
 export type { Receipt } from "./client/waits.ts";
 export { ClientError, type ClientErrorCode, ServerError } from "./errors.ts";
 export { zeroId } from "./ids/id.ts";
+export type { SealKey, Signal } from "./platform.ts";
 export type { Code, Content } from "./protocol/frames.ts";
 export { isClientMessageId, isRoom } from "./protocol/names.ts";
 export type { Config } from "./session/config.ts";
@@ -43,6 +44,7 @@ export type { StoreOptions } from "./store/open.ts";
 export {
   type BrowserStore,
   type BrowserStoreOptions,
+  deleteBrowserStore,
   type Left,
   openBrowserStore,
   resetBrowserStore,

@@ -2,6 +2,7 @@ import { brokenError, ClientError } from "../errors.ts";
 import { zeroId } from "../ids/id.ts";
 import { Issuer } from "../ids/issuer.ts";
 import { randomJump } from "../ids/lease.ts";
+import type { Signal } from "../platform.ts";
 import type { defaultLimits } from "../protocol/frames.ts";
 import type { ClientEvent, ConnectionChanged, Stats } from "../session/event.ts";
 import type { Report } from "../store/contract.ts";
@@ -18,7 +19,7 @@ const endWithin = 450;
 
 /** The signal that ends waiting, with its reason. */
 export interface Waiting {
-  readonly signal?: AbortSignal;
+  readonly signal?: Signal;
 }
 
 /** Core is what a client is beside its outbox and rooms: its ids, its connection, its events, its end. */

@@ -1,3 +1,4 @@
+import type { Signal } from "../platform.ts";
 import type { Message, Store } from "../store/contract.ts";
 import type { Hub } from "./hub.ts";
 
@@ -10,7 +11,7 @@ export async function* follow(
   hub: Hub,
   room: string,
   position: number,
-  signal: AbortSignal | undefined,
+  signal: Signal | undefined,
 ): AsyncGenerator<Message, void, undefined> {
   let after = position;
   const aborted = new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));

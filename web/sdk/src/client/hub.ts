@@ -1,3 +1,4 @@
+import type { Signal } from "../platform.ts";
 import type { ClientEvent } from "../session/event.ts";
 import type { Store } from "../store/contract.ts";
 
@@ -35,7 +36,7 @@ export class Hub {
   }
 
   /** The events from now on, until the signal or the client ends. Leaving the loop ends it too. */
-  events(signal?: AbortSignal): AsyncIterableIterator<ClientEvent> {
+  events(signal?: Signal): AsyncIterableIterator<ClientEvent> {
     const waiting: ClientEvent[] = [];
     let missed = 0;
     let wake = (): void => {};

@@ -14,7 +14,7 @@ export type TokenSource = () => string | Promise<string>;
 
 /** Options of a client. url, token and store are required. */
 export interface Options {
-  /** Of the server's WebSocket, as wss://host/v1/ws. */
+  /** Of the server's WebSocket, as wss://host/v1/ws. What can't be one is refused (`bad_option`), but with a transport of your own. */
   readonly url: string;
   /** A token, or what gives one. */
   readonly token: string | TokenSource;
@@ -48,6 +48,20 @@ export interface FullOptions extends Required<Omit<Options, "name" | "webSocket"
   readonly session: Config;
 }
 
+/** Refuses what can't be a WebSocket's address, instead of dialling it for ever. */
+function checkUrl(url: string): void {
+  const refuse = (why: string) => new ClientError("bad_option", `url: ${why}, as in wss://host/v1/ws`);
+  let u: URL;
+  try {
+    u = new URL(url);
+  } catch {
+    throw refuse(`${JSON.stringify(url)} is no address; give the one of the server's WebSocket`);
+  }
+  if (u.protocol !== "ws:" && u.protocol !== "wss:") throw refuse(`it begins with ${u.protocol}, not with ws: or wss:`);
+  if (u.username !== "" || u.password !== "") throw refuse("a user or password can't stand in it; the token signs in");
+  if (url.includes("#")) throw refuse("a WebSocket's address has no part behind #");
+}
+
 /**
  * Fills in the defaults.
  *
@@ -57,6 +71,7 @@ export function withDefaults(o: Options): FullOptions {
   if (utf8Length(o.name ?? "") > maxName || /\p{Cc}/u.test(o.name ?? "")) {
     throw new ClientError("bad_option", "a name has at most 128 bytes and no control characters");
   }
+  if (!o.transport) checkUrl(o.url);
   return {
     url: o.url,
     token: o.token,

@@ -82,8 +82,17 @@ export class Outbox extends Core {
     if (a?.row) this.driver.put({ kind: "rowIs", row: a.row });
   }
 
-  /** The rows by the order in which they were sent, without their bodies. */
-  async *outbox(): AsyncGenerator<Row, void, undefined> {
+  /**
+   * The rows by the order in which they were sent. With `bodies` each has its text and data too, so that an app can show what
+   * waits; rows that can't be read are left out then, and told by setAside.
+   */
+  outbox(o?: { readonly bodies?: false }): AsyncGenerator<Row, void, undefined>;
+  outbox(o: { readonly bodies: true }): AsyncGenerator<Row & Body, void, undefined>;
+  async *outbox({ bodies = false }: { readonly bodies?: boolean } = {}): AsyncGenerator<Row, void, undefined> {
+    if (bodies) {
+      for await (const [row, body] of this.opts.store.export()) yield { ...row, ...body };
+      return;
+    }
     for (let after = 0; ; ) {
       const page = await this.opts.store.list(after, outboxPage);
       yield* page;

@@ -13,7 +13,7 @@ import type { Driver } from "./driver.ts";
 /** The way to other tabs; what is posted may be lost. A BroadcastChannel is one. */
 export interface Channel {
   postMessage(message: unknown): void;
-  onmessage: ((e: MessageEvent) => void) | null;
+  onmessage: ((e: never) => void) | null;
   close(): void;
 }
 
@@ -75,7 +75,7 @@ export class Relay {
     this.#d = d;
     this.#channel = channel;
     this.#ticket = ticket;
-    channel.onmessage = (e) => this.#hear(e.data as Letter);
+    channel.onmessage = ({ data }: { readonly data: unknown }) => this.#hear(data as Letter);
     this.ask();
     this.#repeat();
   }

@@ -1,5 +1,7 @@
+import type { Signal } from "../platform.ts";
+
 /** Waits for something, or until the signal ends the waiting: then it throws the signal's reason. */
-export async function until<T>(what: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export async function until<T>(what: Promise<T>, signal: Signal | undefined): Promise<T> {
   if (!signal) return what;
   signal.throwIfAborted();
   let abort = (): void => {};

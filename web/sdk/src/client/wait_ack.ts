@@ -1,4 +1,5 @@
 import { ClientError } from "../errors.ts";
+import type { Signal } from "../platform.ts";
 import type { Key, Row, Store } from "../store/contract.ts";
 import type { Hub } from "./hub.ts";
 import { until } from "./until.ts";
@@ -15,7 +16,7 @@ export async function waitAck(
   waits: Waits,
   key: Key,
   known: Row | undefined,
-  signal: AbortSignal | undefined,
+  signal: Signal | undefined,
 ): Promise<Receipt> {
   let tell = (_: Outcome): void => {};
   const told = new Promise<Outcome>((resolve) => {

@@ -99,6 +99,30 @@ export function connect(
   });
 }
 
+/**
+ * Deletes a database, also where there is none. Other tabs' connections to it end; `unavailable` where one that is frozen keeps
+ * its own: the database goes when that does.
+ */
+export function drop(env: DatabaseEnv, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let stop = () => {};
+    try {
+      if (!env.indexedDB) throw new Error("it is missing");
+      const request = env.indexedDB.deleteDatabase(name);
+      request.onblocked = () => {
+        stop = env.after(blockedFor, () => reject(new StoreError("unavailable", "a tab keeps it open")));
+      };
+      request.onerror = () => reject(storeError(request.error, "unavailable"));
+      request.onsuccess = () => {
+        stop();
+        resolve();
+      };
+    } catch (e) {
+      reject(storeError(e, "unavailable"));
+    }
+  });
+}
+
 /** Aborts a transaction; false where it has ended already, or commits. */
 export function abort(t: IDBTransaction): boolean {
   try {

@@ -127,7 +127,7 @@ export class MemoryMedium implements Medium {
   #drainer: MemoryLock | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(device = crypto.getRandomValues(new Uint8Array(16))) {
+  constructor(device: Uint8Array = crypto.getRandomValues(new Uint8Array(16))) {
     for (const [name, shape] of Object.entries(shapes)) this.#tables[name as TableName] = new Table(shape);
     this.#put("meta", { ...newHead(version), device: Uint8Array.from(device) });
     this.#put("marks", { device: hex(device), mark: markOf(0n) });

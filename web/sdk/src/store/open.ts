@@ -1,5 +1,6 @@
 /** Opening: what every handle checks and mends before it is used, whatever its medium. */
 
+import type { SealKey } from "../platform.ts";
 import { states } from "./check.ts";
 import { defaultLimits, type Limits, type Report } from "./contract.ts";
 import { StoreError } from "./errors.ts";
@@ -21,7 +22,7 @@ export interface StoreOptions extends Claimant {
    * Bodies are sealed with it. An empty store is sealed by its first key; opened with another key, or without one, it
    * answers `wrong_key` and nothing changes.
    */
-  readonly key?: CryptoKey | undefined;
+  readonly key?: SealKey | undefined;
   /**
    * Seals a store that holds bodies in the clear, all in one transaction. Without it such a store is refused with
    * `not_encrypted`: who can write the database could have put them there, to be sent as if the app had.

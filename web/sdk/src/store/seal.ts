@@ -5,6 +5,7 @@
  * that none can be put in another's place.
  */
 
+import type { SealKey } from "../platform.ts";
 import { StoreError } from "./errors.ts";
 import type { Body, Key } from "./row.ts";
 
@@ -30,8 +31,8 @@ const noKey: Key = { room: "", id: "" };
 export class Sealer {
   readonly #key: CryptoKey | undefined;
 
-  constructor(key: CryptoKey | undefined) {
-    this.#key = key;
+  constructor(key: SealKey | undefined) {
+    this.#key = key as CryptoKey | undefined;
   }
 
   async #seal(kind: Kind, key: Key, plain: string): Promise<Uint8Array> {

@@ -1,8 +1,8 @@
 /** The browser's store with its tabs: what an app opens. */
 
 import { ClientError } from "../errors.ts";
-import { connect, type DatabaseEnv, result } from "../store/connect.ts";
-import type { Report, Store } from "../store/contract.ts";
+import { connect, type DatabaseEnv, drop, result } from "../store/connect.ts";
+import { type Report, type Store, StoreError } from "../store/contract.ts";
 import type { Head } from "../store/head.ts";
 import { type DatabaseOptions, openDatabase, resetDatabase } from "../store/indexeddb.ts";
 import type { StoreOptions } from "../store/open.ts";
@@ -21,8 +21,9 @@ export interface BrowserStoreOptions extends StoreOptions {
   readonly actor: string;
   /** The database's name, and that of its lock; "hapax:" and the actor if left out. One store belongs to one actor on one server. */
   readonly name?: string;
-  /** What of the browser is used; tests give their own. */
+  /** @internal What of the browser is used; tests give their own. */
   readonly env?: TabEnv;
+  /** @internal */
   readonly storage?: StorageEnv;
 }
 
@@ -109,7 +110,7 @@ export async function openBrowserStore(o: BrowserStoreOptions): Promise<BrowserS
   const store = await openDatabase(opts);
   const marker = (o.storage ?? browserStorage()).marker(`hapax:${opts.name}`);
   const device = hex(store.device);
-  const before = await marker.get();
+  const before = (await marker.get()) || undefined;
   if (before !== device) await marker.set(device);
   return { store, lost: store.report.created && before !== undefined && before !== device, left };
 }
@@ -120,4 +121,26 @@ export async function openBrowserStore(o: BrowserStoreOptions): Promise<BrowserS
  */
 export async function resetBrowserStore(o: BrowserStoreOptions): Promise<Report> {
   return resetDatabase((await options(o)).opts);
+}
+
+/**
+ * Deletes all that this browser keeps of an actor: rooms, and what waits in the outbox, which no server will ever get then. Close
+ * the client first; clients of other tabs on this store end. Without a name it takes the default one, with the key that storeKey
+ * made under the same name, and the one of the old name where that is this actor's. Deleting what isn't there is no error.
+ *
+ * @throws StoreError `wrong_store` for another actor's; `unavailable` where the browser doesn't let it, or a frozen tab keeps it open
+ */
+export async function deleteBrowserStore(o: BrowserStoreOptions): Promise<void> {
+  const { name } = (await options({ ...o, claim: false })).opts;
+  const env = o.env ?? browserEnv();
+  const names = o.name === undefined ? [...new Set([`${oldName}:${o.actor}`, name])] : [name];
+  for (const n of names) {
+    const of = actorOf((await peek(env, n)) ?? {});
+    if (of !== undefined && of !== o.actor) throw new StoreError("wrong_store", "belongs to another actor");
+  }
+  for (const n of names) {
+    await drop(env, n);
+    await drop(env, `${n}.key`);
+    await (o.storage ?? browserStorage()).marker(`hapax:${n}`).set("");
+  }
 }

@@ -5,7 +5,7 @@ import type { DatabaseEnv, Page, PageEvent } from "../store/connect.ts";
 /** The way to other tabs; what is posted may be lost. A BroadcastChannel is one. */
 export interface Channel {
   postMessage(message: unknown): void;
-  onmessage: ((event: MessageEvent) => void) | null;
+  onmessage: ((event: never) => void) | null;
   close(): void;
 }
 

@@ -1,5 +1,6 @@
 /** A key for the store that never leaves the browser. */
 
+import type { SealKey } from "../platform.ts";
 import { connect, type DatabaseEnv, result, storeError } from "../store/connect.ts";
 import { browserEnv } from "./env.ts";
 
@@ -8,7 +9,12 @@ import { browserEnv } from "./env.ts";
  * its own. Where that database was lost a new key is made, by which a store sealed with the old one doesn't open
  * (`wrong_key`), and nothing in it is overwritten.
  */
-export async function storeKey(name = "hapax", env: DatabaseEnv = browserEnv()): Promise<CryptoKey> {
+export function storeKey(name = "hapax"): Promise<SealKey> {
+  return keyOf(name, browserEnv());
+}
+
+/** @internal storeKey in an environment of its own. */
+export async function keyOf(name: string, env: DatabaseEnv): Promise<SealKey> {
   const made = await crypto.subtle.generateKey({ name: "AES-GCM", length: 256 }, false, ["encrypt", "decrypt"]);
   const db = await connect(env, `${name}.key`, 1, async (d) => void d.createObjectStore("key"));
   try {

@@ -65,7 +65,7 @@ export class Leader implements Lock {
     this.#beats = beats;
     this.#name = `hapax:${name}`;
     this.#channel = env.channel(this.#name);
-    if (this.#channel) this.#channel.onmessage = (e) => this.#told(e.data);
+    if (this.#channel) this.#channel.onmessage = ({ data }: { readonly data: unknown }) => this.#told(data);
     this.#unlisten = env.page.listen((event) => this.#page(event));
   }
 

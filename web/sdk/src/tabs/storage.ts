@@ -3,6 +3,7 @@
 /** A place beside IndexedDB for one short text. Where there is none it holds nothing. */
 export interface Marker {
   get(): Promise<string | undefined>;
+  /** Notes a text; "" removes what is noted. */
   set(text: string): Promise<void>;
 }
 
@@ -10,7 +11,13 @@ export interface Marker {
 export interface StorageEnv {
   marker(name: string): Marker;
   /** `navigator.storage`; undefined where there is none. */
-  readonly manager: Pick<StorageManager, "persist" | "persisted" | "estimate"> | undefined;
+  readonly manager:
+    | {
+        persist(): Promise<boolean>;
+        persisted(): Promise<boolean>;
+        estimate(): Promise<{ readonly usage?: number; readonly quota?: number }>;
+      }
+    | undefined;
 }
 
 /** What the browser says of this origin's storage. */
@@ -23,7 +30,12 @@ export interface StorageState {
 }
 
 /** Reads what the browser says; with `ask` it is asked first to keep the storage, which may ask the user. */
-export async function storageState(ask: boolean, env: StorageEnv = browserStorage()): Promise<StorageState> {
+export function storageState(ask: boolean): Promise<StorageState> {
+  return stateOf(ask, browserStorage());
+}
+
+/** @internal storageState of a storage of its own. */
+export async function stateOf(ask: boolean, env: StorageEnv): Promise<StorageState> {
   const m = env.manager;
   const persistent = await (ask ? m?.persist() : m?.persisted())?.catch(() => undefined);
   const { usage, quota } = (await m?.estimate().catch(() => undefined)) ?? {};
@@ -45,7 +57,8 @@ function browserMarker(name: string): Marker {
     },
     async set(text) {
       try {
-        if (local()) local()!.setItem(name, text);
+        if (local()) text === "" ? local()!.removeItem(name) : local()!.setItem(name, text);
+        else if (text === "") await caches.delete(name);
         else await (await caches.open(name)).put(url, new Response(text));
       } catch {
         // Blocked or full: then a loss goes unnoticed, which the store itself must not fail for.

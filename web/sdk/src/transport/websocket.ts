@@ -17,6 +17,14 @@ export interface WebSocketLike {
 /** A WebSocket's constructor. */
 export type WebSocketConstructor = new (url: string, protocols: string) => WebSocketLike;
 
+/** What may be wrong with an address that never answered as a server does. */
+function doubt(url: string): string {
+  const path = /^wss?:\/\/[^/?#]*([^?#]*)/.exec(url)?.[1] ?? "";
+  return path.endsWith("/v1/ws")
+    ? "the server isn't there, can't be reached, or refuses the page's origin"
+    : `its path is ${path || "/"}, where a server of Hapax answers at /v1/ws`;
+}
+
 /** Closed from this end, by the app's or the client's own wish. */
 const goingAway = 4000;
 
@@ -31,6 +39,8 @@ export function webSocket(make?: WebSocketConstructor): Transport {
     if (!Socket) throw new TypeError("no WebSocket here: give Options.webSocket one, as of the package ws");
     const ws = new Socket(url, subprotocol);
     let over = false;
+    let opened = false;
+    let said = "";
     const end = (error?: unknown): void => {
       if (over) return;
       over = true;
@@ -42,6 +52,7 @@ export function webSocket(make?: WebSocketConstructor): Transport {
     };
     ws.onopen = () => {
       if (over) return close();
+      opened = true;
       if (ws.protocol === subprotocol) return on.opened();
       end(new Error(`the server doesn't speak ${subprotocol}`));
       close();
@@ -51,9 +62,13 @@ export function webSocket(make?: WebSocketConstructor): Transport {
       // A binary message, where frames are text, can be none of version 1.
       on.frame(typeof e.data === "string" ? e.data : "");
     };
-    ws.onerror = () => {}; // a close follows, and says more
-    ws.onclose = (e: { code: number; reason: string }) => {
-      end(new Error(`the connection ended (${e.code}${e.reason && ` ${e.reason}`})`));
+    // A close follows. Browsers say nothing here, so that no page learns what stands in other networks; others say why.
+    ws.onerror = (e: { readonly message?: unknown }) => {
+      if (typeof e.message === "string") said = e.message;
+    };
+    ws.onclose = ({ code, reason }: { code: number; reason: string }) => {
+      if (opened) return end(new Error(`the connection ended (${code}${reason && ` ${reason}`})`));
+      end(new Error(`the connection ended before it opened (${said || code}): ${doubt(url)}`));
     };
     return {
       send: (frame) => ws.send(frame),

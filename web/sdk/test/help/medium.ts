@@ -1,5 +1,6 @@
 /** A database for the conformance suite: in Node by fake-indexeddb and locks in memory, in a browser by its own. */
 
+import type { SealKey } from "../../src/platform.ts";
 import type { Limits } from "../../src/store/contract.ts";
 import { openDatabase } from "../../src/store/indexeddb.ts";
 import type { TabEnv } from "../../src/tabs/env.ts";
@@ -9,7 +10,7 @@ import { dump, load, tamper } from "./dump.ts";
 
 let names = 0;
 
-export function databaseMedium(env: TabEnv, key?: CryptoKey, name = `conformance ${names++}`): TestMedium {
+export function databaseMedium(env: TabEnv, key?: SealKey, name = `conformance ${names++}`): TestMedium {
   const factory = env.indexedDB!;
   return {
     open: (limits: Partial<Limits> = {}) =>

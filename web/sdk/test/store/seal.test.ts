@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../src/store/indexeddb.ts";
-import { storeKey } from "../../src/tabs/key.ts";
+import { keyOf } from "../../src/tabs/key.ts";
 import { dump, encode, tamper } from "../help/dump.ts";
 import { sealKey } from "../help/key.ts";
 import { Origin } from "../help/tab.ts";
@@ -135,19 +135,19 @@ describe("the key of a store", () => {
   it("is made once, can't be taken out, and a lost one opens nothing", async () => {
     const o = new Origin();
     const { env } = o.tab();
-    const key = await storeKey(o.name, env);
-    expect([key.extractable, key.usages.sort()]).toEqual([false, ["decrypt", "encrypt"]]);
+    const key = await keyOf(o.name, env);
+    expect([key.extractable, [...key.usages].sort()]).toEqual([false, ["decrypt", "encrypt"]]);
     const st = await openDatabase(o.tab({ key }));
     await add(st, entry("r", 1));
     await st.close();
-    const again = await openDatabase(o.tab({ key: await storeKey(o.name, env) }));
+    const again = await openDatabase(o.tab({ key: await keyOf(o.name, env) }));
     expect((await again.body(1)).text).toBe(entry("r", 1).text);
     await again.close();
     const before = await state(o);
     await new Promise((resolve) => {
       o.factory.deleteDatabase(`${o.name}.key`).onsuccess = resolve;
     });
-    await refused(openDatabase(o.tab({ key: await storeKey(o.name, env) })), "wrong_key");
+    await refused(openDatabase(o.tab({ key: await keyOf(o.name, env) })), "wrong_key");
     expect(await state(o)).toBe(before);
   });
 });

@@ -19,8 +19,7 @@ export class Channels {
       onmessage: null,
       postMessage(message) {
         const data = structuredClone(message);
-        for (const o of all)
-          if (o !== c && o.name === name) queueMicrotask(() => o.onmessage?.({ data } as MessageEvent));
+        for (const o of all) if (o !== c && o.name === name) queueMicrotask(() => o.onmessage?.({ data } as never));
       },
       close: () => void all.delete(c),
     };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { version } from "../../src/store/contract.ts";
 import { openBrowserStore, resetBrowserStore } from "../../src/tabs/browser.ts";
-import { type StorageEnv, storageState } from "../../src/tabs/storage.ts";
+import { type StorageEnv, stateOf } from "../../src/tabs/storage.ts";
 import { tamper } from "../help/dump.ts";
 import { nodeEnv } from "../help/node.ts";
 import { add, entry, list, refused } from "../store/suite/suite.ts";
@@ -80,16 +80,16 @@ describe("what the browser says of storage", () => {
 
   it("is told, and asked for only on the app's word", async () => {
     const { asked, env } = says(false);
-    expect(await storageState(false, env)).toEqual({ persistent: false, usage: 10, quota: 100 });
+    expect(await stateOf(false, env)).toEqual({ persistent: false, usage: 10, quota: 100 });
     expect(asked).toEqual([]);
-    expect(await storageState(true, env)).toEqual({ persistent: true, usage: 10, quota: 100 });
+    expect(await stateOf(true, env)).toEqual({ persistent: true, usage: 10, quota: 100 });
     expect(asked).toEqual(["persist"]);
   });
 
   it("is unknown where it says nothing, or fails", async () => {
     const unknown = { persistent: undefined, usage: undefined, quota: undefined };
-    expect(await storageState(true, beside())).toEqual(unknown);
+    expect(await stateOf(true, beside())).toEqual(unknown);
     const failing = () => Promise.reject(new Error("no"));
-    expect(await storageState(true, beside({ persist: failing, estimate: failing }))).toEqual(unknown);
+    expect(await stateOf(true, beside({ persist: failing, estimate: failing }))).toEqual(unknown);
   });
 });

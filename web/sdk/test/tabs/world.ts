@@ -278,7 +278,7 @@ export class Tab {
         if (!this.world.channels) return;
         for (const o of all) {
           if (o.tab !== this)
-            queueMicrotask(() => o.tab.#run(() => o.end.onmessage?.({ data: structuredClone(data) } as MessageEvent)));
+            queueMicrotask(() => o.tab.#run(() => o.end.onmessage?.({ data: structuredClone(data) } as never)));
         }
       },
       close: () => void all.delete(entry),

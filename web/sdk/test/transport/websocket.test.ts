@@ -67,7 +67,42 @@ describe("frames over a WebSocket", () => {
   test("a server that isn't there", async () => {
     const { told, ended } = dial("ws://127.0.0.1:1/v1/ws");
     await ended;
-    expect(told).toEqual([expect.stringMatching(/^closed the connection ended/)]);
+    expect(told).toEqual([
+      expect.stringMatching(/^closed the connection ended before it opened \(.*\): the server isn't there/),
+    ]);
+  });
+
+  test("a path that is no server's is named", async () => {
+    const { createServer } = await import("node:http");
+    const other = createServer((_, res) => res.writeHead(404).end());
+    other.on("upgrade", (_, socket) => socket.end("HTTP/1.1 404 Not Found\r\n\r\n"));
+    await new Promise<void>((listening) => other.listen(0, "127.0.0.1", listening));
+    const { told, ended } = dial(`ws://127.0.0.1:${(other.address() as { port: number }).port}/chat?a=b`);
+    await ended;
+    expect(told[0]).toMatch(/\(.*404\): its path is \/chat, where a server of Hapax answers at \/v1\/ws$/);
+    other.close();
+  });
+
+  test("what can't be a WebSocket's address is refused when the client is opened", async () => {
+    for (const url of [
+      "",
+      "nonsense",
+      "/v1/ws",
+      "http://h/v1/ws",
+      "https://h/v1/ws",
+      "ws://",
+      "ftp://h",
+      "ws://h/v1/ws#x",
+      "wss://me:secret@h/v1/ws",
+    ]) {
+      const store = await openMemoryStore();
+      const refused = open({ url, token: "ann", store, webSocket: Socket });
+      await expect(refused).rejects.toMatchObject({
+        code: "bad_option",
+        message: expect.stringContaining("wss://host/v1/ws"),
+      });
+      await expect(store.counts()).rejects.toMatchObject({ code: "closed" });
+    }
   });
 
   test("closed while it is being dialled", async () => {
