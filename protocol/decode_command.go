@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -21,6 +22,8 @@ func DecodeCommand(frame []byte, l *Limits) (Command, *Problem) {
 	problem := r.document()
 	if problem == nil {
 		problem = c.judge(&r, l)
+	} else {
+		c = readOn(frame, c)
 	}
 	if problem != nil {
 		problem.echo(&c, l)
@@ -28,6 +31,26 @@ func DecodeCommand(frame []byte, l *Limits) (Command, *Problem) {
 	}
 	c.unpin(len(frame))
 	return c, nil
+}
+
+// readOn looks in a frame that isn't well-formed by our rules, but JSON, for what its answer repeats: the reading ended at the fault, and that may
+// stand before them. What was read before it stands.
+func readOn(frame []byte, c Command) Command {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(frame, &members) != nil {
+		return c
+	}
+	text := func(name, read string) string {
+		if read != "" {
+			return read
+		}
+		if json.Unmarshal(members[name], &read) != nil || strings.ContainsRune(read, utf8.RuneError) {
+			return "" // no text, or not valid Unicode
+		}
+		return read
+	}
+	c.Ref, c.Room, c.ClientMessageID = text("ref", c.Ref), text("room", c.Room), text("clientMessageId", c.ClientMessageID)
+	return c
 }
 
 // pinned is how many bytes of a frame may stay in memory for the sake of one short string out of it.

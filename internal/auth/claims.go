@@ -26,13 +26,88 @@ func (t *Tokens) session(claims jwt.MapClaims) (*Session, error) {
 	if latest := t.now().Add(MaxLife); s.Expires.After(latest) {
 		s.Expires = latest
 	}
-	if s.grants, err = grants(claims["rooms"]); err != nil {
-		return nil, err
-	}
-	if s.tenants, err = tenantGrants(claims["tenants"]); err != nil {
+	if err := s.readRights(claims); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// readRights reads the claims rooms and tenants, whose names are patterns, or the claim grants, whose names are literal. A token has one or the
+// other: what an actor may do must not be a matter of which of two claims somebody thought of.
+func (s *Session) readRights(claims jwt.MapClaims) (err error) {
+	if s.grants, err = grants(claims["rooms"]); err != nil {
+		return err
+	}
+	if s.tenants, err = tenantGrants(claims["tenants"]); err != nil {
+		return err
+	}
+	literal, has := claims["grants"]
+	if !has || literal == nil {
+		return nil
+	}
+	if claims["rooms"] != nil {
+		return errors.New("a token has either rooms or grants")
+	}
+	patterns := len(s.tenants)
+	if err := s.readLiteral(literal); err != nil {
+		return err
+	}
+	if claims["tenants"] != nil && len(s.tenants) > patterns {
+		return errors.New("a token has tenants either in grants or in tenants")
+	}
+	return nil
+}
+
+// readLiteral reads the claim grants: each names one room, prefix, tenant or tenantPrefix.
+func (s *Session) readLiteral(claim any) error {
+	take := map[string]func(name string, rights Rights) error{
+		"room":         func(name string, rights Rights) error { return s.grant(Grant{name, rights, Name}) },
+		"prefix":       func(name string, rights Rights) error { return s.grant(Grant{name, rights, Prefix}) },
+		"tenant":       func(name string, rights Rights) error { return s.grantTenant(TenantGrant{name, rights, Name}) },
+		"tenantPrefix": func(name string, rights Rights) error { return s.grantTenant(TenantGrant{name, rights, Prefix}) },
+	}
+	entries, ok := claim.([]any)
+	if !ok {
+		return errors.New("grants must be a list")
+	}
+	for i, entry := range entries {
+		m, ok := entry.(map[string]any)
+		if !ok {
+			return fmt.Errorf("grants[%d] must be an object", i)
+		}
+		rights, _ := m["rights"].(string)
+		named := 0
+		for member, value := range m {
+			f, names := take[member]
+			if !names {
+				if member != "rights" {
+					return fmt.Errorf("grants[%d] has %.40q, which is none of room, prefix, tenant, tenantPrefix, rights", i, member)
+				}
+				continue
+			}
+			name, isText := value.(string)
+			if named++; !isText || named > 1 {
+				return fmt.Errorf("grants[%d] must have one of room, prefix, tenant and tenantPrefix, a text", i)
+			}
+			if err := f(name, Rights(rights)); err != nil {
+				return fmt.Errorf("grants[%d]: %w", i, err)
+			}
+		}
+		if named == 0 {
+			return fmt.Errorf("grants[%d] must have one of room, prefix, tenant and tenantPrefix", i)
+		}
+	}
+	return nil
+}
+
+func (s *Session) grant(g Grant) error {
+	s.grants = append(s.grants, g)
+	return g.check()
+}
+
+func (s *Session) grantTenant(g TenantGrant) error {
+	s.tenants = append(s.tenants, g)
+	return g.check()
 }
 
 // grants reads the rooms claim.
@@ -83,19 +158,38 @@ func eachGrant(claim any, list, of string, take func(name string, rights Rights)
 	return nil
 }
 
-// claim is the form of grants in a token.
-func claim(list []Grant) []map[string]string {
-	out := make([]map[string]string, 0, len(list))
-	for _, g := range list {
-		out = append(out, map[string]string{"room": g.Room, "rights": string(g.Rights)})
+// claims are the rights' form in a token: grants where they are literal, else rooms and tenants.
+func (c Claims) claims() jwt.MapClaims {
+	rooms, tenants, literal := []map[string]string{}, []map[string]string{}, []map[string]string{}
+	for _, g := range c.Rooms {
+		entry := map[string]string{[...]string{"room", "room", "prefix"}[g.Form]: g.Room, "rights": string(g.Rights)}
+		if g.Form == Pattern {
+			rooms = append(rooms, entry)
+		} else {
+			literal = append(literal, entry)
+		}
 	}
-	return out
+	for _, g := range c.Tenants {
+		entry := map[string]string{[...]string{"tenant", "tenant", "tenantPrefix"}[g.Form]: g.Tenant, "rights": string(g.Rights)}
+		if g.Form == Pattern {
+			tenants = append(tenants, entry)
+		} else {
+			literal = append(literal, entry)
+		}
+	}
+	if len(literal) > 0 {
+		return jwt.MapClaims{"grants": literal}
+	}
+	return jwt.MapClaims{"rooms": rooms, "tenants": tenants}
 }
 
-func tenantClaim(list []TenantGrant) []map[string]string {
-	out := make([]map[string]string, 0, len(list))
-	for _, g := range list {
-		out = append(out, map[string]string{"tenant": g.Tenant, "rights": string(g.Rights)})
+// forms says whether any right is named literally, and whether any is by a pattern.
+func (c Claims) forms() (literal, pattern bool) {
+	for _, g := range c.Rooms {
+		literal, pattern = literal || g.Form != Pattern, pattern || g.Form == Pattern
 	}
-	return out
+	for _, g := range c.Tenants {
+		literal, pattern = literal || g.Form != Pattern, pattern || g.Form == Pattern
+	}
+	return literal, pattern
 }

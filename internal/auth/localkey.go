@@ -134,6 +134,9 @@ func (c Claims) check() error {
 	if !protocol.ValidActor(c.Actor) {
 		return fmt.Errorf("an actor has 1 to %d bytes of UTF-8 without control characters", protocol.MaxName)
 	}
+	if literal, pattern := c.forms(); literal && pattern {
+		return errors.New("a token's rights are named either by patterns or literally")
+	}
 	for _, g := range c.Rooms {
 		if err := g.check(); err != nil {
 			return err

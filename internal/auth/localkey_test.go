@@ -128,14 +128,14 @@ func TestSignRefuses(t *testing.T) {
 	k := must(OpenLocalKey(t.TempDir()))
 	many := make([]Grant, 200)
 	for i := range many {
-		many[i] = Grant{strings.Repeat("a", 100), Read}
+		many[i] = Grant{Room: strings.Repeat("a", 100), Rights: Read}
 	}
 	for name, f := range map[string]func() (string, error){
 		"no actor":       func() (string, error) { return k.Sign("", nil, time.Hour, testNow) },
 		"a bad actor":    func() (string, error) { return k.Sign("a\x00", nil, time.Hour, testNow) },
 		"no time":        func() (string, error) { return k.Sign("a", nil, 0, testNow) },
 		"too much time":  func() (string, error) { return k.Sign("a", nil, MaxLife+1, testNow) },
-		"a bad grant":    func() (string, error) { return k.Sign("a", []Grant{{"", Read}}, time.Hour, testNow) },
+		"a bad grant":    func() (string, error) { return k.Sign("a", []Grant{{Room: "", Rights: Read}}, time.Hour, testNow) },
 		"too many rooms": func() (string, error) { return k.Sign("a", many, time.Hour, testNow) },
 	} {
 		if token, err := f(); err == nil || token != "" {
@@ -146,7 +146,7 @@ func TestSignRefuses(t *testing.T) {
 
 func TestParseGrant(t *testing.T) {
 	for s, want := range map[string]Grant{
-		"a=r": {"a", Read}, "a/*=rw": {"a/*", ReadWrite}, "*=w": {"*", Write}, "a=b=rw": {"a=b", ReadWrite}, "a b=r": {"a b", Read},
+		"a=r": {Room: "a", Rights: Read}, "a/*=rw": {Room: "a/*", Rights: ReadWrite}, "*=w": {Room: "*", Rights: Write}, "a=b=rw": {Room: "a=b", Rights: ReadWrite}, "a b=r": {Room: "a b", Rights: Read},
 	} {
 		if g, err := ParseGrant(s); err != nil || g != want {
 			t.Errorf("%s: got %+v, %v", s, g, err)
@@ -160,7 +160,7 @@ func TestParseGrant(t *testing.T) {
 }
 
 func TestGrantsCover(t *testing.T) {
-	s := Session{grants: []Grant{{"team/*", Read}, {"team/a", Write}, {"x*y", Read}}}
+	s := Session{grants: []Grant{{Room: "team/*", Rights: Read}, {Room: "team/a", Rights: Write}, {Room: "x*y", Rights: Read}}}
 	for room, want := range map[string][2]bool{
 		"team/a": {true, true}, "team/b": {true, false}, "team/": {true, false}, "team": {false, false}, "Team/a": {false, false}, "my-team/a": {false, false},
 		"x*y": {true, false}, "xzy": {false, false}, "": {false, false},

@@ -11,10 +11,40 @@ import (
 	"hapax/protocol"
 )
 
+// Form says how a grant names what it is for.
+type Form uint8
+
+// The forms. Names that users choose belong in Name and Prefix only: what is a Pattern reads more than one name where the name ends in "*".
+const (
+	Pattern Form = iota // a name, or a prefix ending in "*": the claims rooms and tenants
+	Name                // literally: the claim grants
+	Prefix              // all names that begin so, literally: the claim grants
+)
+
+// Reach is which names a grant is for: one, or all that begin with it.
+type Reach struct {
+	Name   string
+	Prefix bool
+}
+
+func (f Form) reach(text string) Reach {
+	prefix, ends := strings.CutSuffix(text, "*")
+	if f == Pattern && ends {
+		return Reach{prefix, true}
+	}
+	return Reach{text, f == Prefix}
+}
+
+// Covers says whether a name is among those reached.
+func (r Reach) Covers(name string) bool {
+	return name == r.Name || r.Prefix && strings.HasPrefix(name, r.Name)
+}
+
 // Grant gives rights to a room, or to all rooms whose names begin with a prefix.
 type Grant struct {
-	Room   string // a name, or a prefix ending in "*"; "*" is every room
+	Room   string // by Form: a name, a prefix, or either; "*" as a Pattern and "" as a Prefix are every room
 	Rights Rights
+	Form   Form
 }
 
 // Rights are what a grant allows.
@@ -31,17 +61,29 @@ const (
 var All = Grant{Room: "*", Rights: ReadWrite}
 
 // ParseGrant reads the form of the command line, PATTERN=RIGHTS: the last "=" parts them, as a room's name may hold others.
-func ParseGrant(s string) (Grant, error) {
-	at := strings.LastIndexByte(s, '=')
-	if at < 0 {
-		return Grant{}, fmt.Errorf("%q is not PATTERN=r, PATTERN=w or PATTERN=rw", s)
+func ParseGrant(s string) (Grant, error) { return ParseLiteral(s, Pattern) }
+
+// ParseLiteral is ParseGrant for a grant of another form.
+func ParseLiteral(s string, f Form) (Grant, error) {
+	name, rights, err := parted(s, f)
+	if err != nil {
+		return Grant{}, err
 	}
-	g := Grant{Room: s[:at], Rights: Rights(s[at+1:])}
+	g := Grant{name, rights, f}
 	return g, g.check()
 }
 
+func parted(s string, f Form) (name string, rights Rights, err error) {
+	at := strings.LastIndexByte(s, '=')
+	if at < 0 {
+		word := [...]string{"PATTERN", "NAME", "NAME"}[f]
+		return "", "", fmt.Errorf("%q is not %s=r, %s=w or %s=rw", s, word, word, word)
+	}
+	return s[:at], Rights(s[at+1:]), nil
+}
+
 func (g Grant) check() error {
-	if !protocol.ValidRoom(g.Room) {
+	if !protocol.ValidRoom(g.Room) && (g.Form != Prefix || g.Room != "") {
 		return fmt.Errorf("%.140q is neither a room's name nor a prefix ending in *", g.Room)
 	}
 	return g.Rights.check()
@@ -54,41 +96,36 @@ func (r Rights) check() error {
 	return nil
 }
 
-// covers says whether rights in a name, or in the names of a prefix, hold a right for one name.
-func covers(pattern string, rights Rights, name string, right Rights) bool {
-	if !strings.Contains(string(rights), string(right)) {
-		return false
-	}
-	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
-		return strings.HasPrefix(name, prefix)
-	}
-	return pattern == name
-}
+func (r Rights) has(right Rights) bool { return strings.Contains(string(r), string(right)) }
 
 // MaxTenantPattern bounds a tenant's name or prefix in bytes: a name by the contract, and the "*" of a prefix.
 const MaxTenantPattern = 257
 
 // TenantGrant gives rights to what the gateway keeps of a tenant, or of all tenants whose names begin with a prefix.
 type TenantGrant struct {
-	Tenant string // a name, or a prefix ending in "*"; "*" is every tenant, and its reader an operator
+	Tenant string // as Grant.Room; whoever reads every tenant is an operator
 	Rights Rights
+	Form   Form
 }
 
 // AllTenants is the grant of every right for every tenant.
 var AllTenants = TenantGrant{Tenant: "*", Rights: ReadWrite}
 
 // ParseTenantGrant reads the form of the command line, PATTERN=RIGHTS, as ParseGrant does.
-func ParseTenantGrant(s string) (TenantGrant, error) {
-	at := strings.LastIndexByte(s, '=')
-	if at < 0 {
-		return TenantGrant{}, fmt.Errorf("%q is not PATTERN=r, PATTERN=w or PATTERN=rw", s)
+func ParseTenantGrant(s string) (TenantGrant, error) { return ParseLiteralTenant(s, Pattern) }
+
+// ParseLiteralTenant is ParseTenantGrant for a grant of another form.
+func ParseLiteralTenant(s string, f Form) (TenantGrant, error) {
+	name, rights, err := parted(s, f)
+	if err != nil {
+		return TenantGrant{}, err
 	}
-	g := TenantGrant{Tenant: s[:at], Rights: Rights(s[at+1:])}
+	g := TenantGrant{name, rights, f}
 	return g, g.check()
 }
 
 func (g TenantGrant) check() error {
-	if g.Tenant == "" || len(g.Tenant) > MaxTenantPattern || !utf8.ValidString(g.Tenant) || strings.ContainsFunc(g.Tenant, unicode.IsControl) {
+	if g.Tenant == "" && g.Form != Prefix || len(g.Tenant) > MaxTenantPattern || !utf8.ValidString(g.Tenant) || strings.ContainsFunc(g.Tenant, unicode.IsControl) {
 		return fmt.Errorf("%.280q is neither a tenant's name nor a prefix ending in *", g.Tenant)
 	}
 	return g.Rights.check()
@@ -112,7 +149,30 @@ func (s *Session) CanRead(room string) bool { return s.may(room, Read) }
 func (s *Session) CanWrite(room string) bool { return s.may(room, Write) }
 
 func (s *Session) may(room string, right Rights) bool {
-	return slices.ContainsFunc(s.grants, func(g Grant) bool { return covers(g.Room, g.Rights, room, right) })
+	return slices.ContainsFunc(s.grants, func(g Grant) bool { return g.Rights.has(right) && g.Form.reach(g.Room).Covers(room) })
+}
+
+// ReadsRooms are the names of rooms that the actor may read, by rising name, none of them within another.
+func (s *Session) ReadsRooms() []Reach {
+	var all []Reach
+	for _, g := range s.grants {
+		if g.Rights.has(Read) {
+			all = append(all, g.Form.reach(g.Room))
+		}
+	}
+	slices.SortFunc(all, func(a, b Reach) int {
+		if a.Name == b.Name && a.Prefix != b.Prefix {
+			return map[bool]int{true: -1, false: 1}[a.Prefix] // the wider one first
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	apart := all[:0]
+	for _, r := range all {
+		if n := len(apart); n == 0 || !apart[n-1].Covers(r.Name) {
+			apart = append(apart, r)
+		}
+	}
+	return apart
 }
 
 // CanReadTenant says whether the actor may see what the gateway keeps of a tenant.
@@ -123,14 +183,14 @@ func (s *Session) CanWriteTenant(tenant string) bool { return s.mayTenant(tenant
 
 // WritesTenants says whether the actor may change anything of any tenant.
 func (s *Session) WritesTenants() bool {
-	return slices.ContainsFunc(s.tenants, func(g TenantGrant) bool { return strings.Contains(string(g.Rights), string(Write)) })
+	return slices.ContainsFunc(s.tenants, func(g TenantGrant) bool { return g.Rights.has(Write) })
 }
 
 // ReadsAllTenants says whether the actor may see what tenants share: the report and the proof.
 func (s *Session) ReadsAllTenants() bool {
-	return slices.ContainsFunc(s.tenants, func(g TenantGrant) bool { return g.Tenant == "*" && strings.Contains(string(g.Rights), string(Read)) })
+	return slices.ContainsFunc(s.tenants, func(g TenantGrant) bool { return g.Rights.has(Read) && g.Form.reach(g.Tenant) == Reach{"", true} })
 }
 
 func (s *Session) mayTenant(tenant string, right Rights) bool {
-	return slices.ContainsFunc(s.tenants, func(g TenantGrant) bool { return covers(g.Tenant, g.Rights, tenant, right) })
+	return slices.ContainsFunc(s.tenants, func(g TenantGrant) bool { return g.Rights.has(right) && g.Form.reach(g.Tenant).Covers(tenant) })
 }

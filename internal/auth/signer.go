@@ -41,9 +41,8 @@ func (s *Signer) SignClaims(c Claims, ttl time.Duration, now time.Time) (string,
 	if ttl <= 0 || ttl > MaxLife {
 		return "", fmt.Errorf("auth: a token's time is above 0 and at most %v", MaxLife)
 	}
-	claims := jwt.MapClaims{
-		"sub": c.Actor, "iat": now.Unix(), "exp": now.Add(ttl).Unix(), "rooms": claim(c.Rooms), "tenants": tenantClaim(c.Tenants),
-	}
+	claims := c.claims()
+	claims["sub"], claims["iat"], claims["exp"] = c.Actor, now.Unix(), now.Add(ttl).Unix()
 	if s.issuer != "" {
 		claims["iss"] = s.issuer
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestTenantGrants(t *testing.T) {
-	s := Session{tenants: []TenantGrant{{"shop-*", Read}, {"shop-1", Write}, {"acme", ReadWrite}}}
+	s := Session{tenants: []TenantGrant{{Tenant: "shop-*", Rights: Read}, {Tenant: "shop-1", Rights: Write}, {Tenant: "acme", Rights: ReadWrite}}}
 	for tenant, want := range map[string][2]bool{
 		"shop-1": {true, true}, "shop-2": {true, false}, "shop": {false, false}, "acme": {true, true}, "acme2": {false, false}, "Acme": {false, false}, "": {false, false},
 	} {
@@ -21,7 +21,7 @@ func TestTenantGrants(t *testing.T) {
 	for _, c := range []struct {
 		grant TenantGrant
 		want  bool
-	}{{AllTenants, true}, {TenantGrant{"*", Read}, true}, {TenantGrant{"*", Write}, false}, {TenantGrant{"a*", ReadWrite}, false}, {TenantGrant{"**", Read}, false}} {
+	}{{AllTenants, true}, {TenantGrant{Tenant: "*", Rights: Read}, true}, {TenantGrant{Tenant: "*", Rights: Write}, false}, {TenantGrant{Tenant: "a*", Rights: ReadWrite}, false}, {TenantGrant{Tenant: "**", Rights: Read}, false}} {
 		if got := (&Session{tenants: []TenantGrant{c.grant}}).ReadsAllTenants(); got != c.want {
 			t.Errorf("%v: got %v", c.grant, got)
 		}
@@ -55,7 +55,7 @@ func TestLocalKeySignsTenants(t *testing.T) {
 		all, acme bool
 	}{
 		{Everything("ann"), true, true},
-		{Claims{Actor: "ann", Tenants: []TenantGrant{{"acme", Read}}}, false, true},
+		{Claims{Actor: "ann", Tenants: []TenantGrant{{Tenant: "acme", Rights: Read}}}, false, true},
 		{Claims{Actor: "ann", Rooms: []Grant{All}}, false, false},
 	} {
 		s, err := v.Verify(t.Context(), must(k.SignClaims(c.claims, time.Hour, testNow)))
@@ -63,13 +63,13 @@ func TestLocalKeySignsTenants(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c.claims, s, err)
 		}
 	}
-	if token, err := k.SignClaims(Claims{Actor: "ann", Tenants: []TenantGrant{{"", Read}}}, time.Hour, testNow); err == nil {
+	if token, err := k.SignClaims(Claims{Actor: "ann", Tenants: []TenantGrant{{Tenant: "", Rights: Read}}}, time.Hour, testNow); err == nil {
 		t.Errorf("signed %q", token)
 	}
 }
 
 func TestParseTenantGrant(t *testing.T) {
-	for s, want := range map[string]TenantGrant{"acme=rw": {"acme", ReadWrite}, "*=r": {"*", Read}, "a=b*=w": {"a=b*", Write}, "ü b=r": {"ü b", Read}} {
+	for s, want := range map[string]TenantGrant{"acme=rw": {Tenant: "acme", Rights: ReadWrite}, "*=r": {Tenant: "*", Rights: Read}, "a=b*=w": {Tenant: "a=b*", Rights: Write}, "ü b=r": {Tenant: "ü b", Rights: Read}} {
 		if g, err := ParseTenantGrant(s); err != nil || g != want {
 			t.Errorf("%s: got %+v, %v", s, g, err)
 		}

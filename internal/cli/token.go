@@ -18,13 +18,18 @@ where the folder has none yet, and may be made before the server's first start.
 
 PATTERN is the name of a room or of a tenant of the gateway, or a prefix ending in * ("*" is every one). RIGHTS are r (read),
 w (write) or rw. Without --room and --tenant the token gives rw in every room and for every tenant; with either it gives
-what was named. Whoever reads every tenant is an operator. Whoever has a token is its actor until it expires.
+what was named. Whoever reads every tenant is an operator.
+
+Where users choose names, name them literally: --grant-room, --grant-prefix, --grant-tenant and --grant-tenant-prefix take NAME=RIGHTS, in which a
+* is a character like any other. They don't go with --room and --tenant.
+ Whoever has a token is its actor until it expires.
 
 Exit status: 0 printed, 3 the configuration is wrong, or tokens are signed by whoever holds the private keys of a key set, 64 wrong usage.`
 
 type tokenFlags struct {
 	config, actor  string
 	rooms, tenants []string
+	literal        [4][]string // by literalFlags
 	ttl            time.Duration
 }
 
@@ -45,6 +50,9 @@ func newToken() *cobra.Command {
 	// An array and not a slice: a room's name may hold commas.
 	f.StringArrayVar(&t.rooms, "room", nil, "rights in a room or in those of a prefix, PATTERN=r, w or rw; may be given several times")
 	f.StringArrayVar(&t.tenants, "tenant", nil, "rights for a tenant of the gateway or for those of a prefix, PATTERN=r, w or rw; may be given several times")
+	for i, l := range literalFlags {
+		f.StringArrayVar(&t.literal[i], l.name, nil, "rights for "+l.what+", taken literally, NAME=r, w or rw; may be given several times")
+	}
 	f.DurationVar(&t.ttl, "ttl", 24*time.Hour, "how long the token is valid")
 	f.StringVar(&t.config, "config", os.Getenv("HAPAX_CONFIG"), "the server's YAML file; environment (HAPAX_…) and flags go over it")
 	f.String("data", "", "the server's data folder")
@@ -54,7 +62,7 @@ func newToken() *cobra.Command {
 }
 
 func (t *tokenFlags) run(cmd *cobra.Command) error {
-	claims, err := parseClaims(t.actor, t.rooms, t.tenants)
+	claims, err := t.claims()
 	if err != nil {
 		return err
 	}
@@ -98,6 +106,44 @@ func (t *tokenFlags) signer(cmd *cobra.Command) (interface {
 		return nil, &ExitError{Code: ExitConfig, Err: err}
 	}
 	return key, nil
+}
+
+// literalFlags name rights literally.
+var literalFlags = [4]struct {
+	name, what string
+	tenant     bool
+	form       auth.Form
+}{
+	{"grant-room", "a room", false, auth.Name}, {"grant-prefix", "the rooms whose names begin with NAME", false, auth.Prefix},
+	{"grant-tenant", "a tenant", true, auth.Name}, {"grant-tenant-prefix", "the tenants whose names begin with NAME", true, auth.Prefix},
+}
+
+func (t *tokenFlags) claims() (auth.Claims, error) {
+	c := auth.Claims{Actor: t.actor}
+	for i, l := range literalFlags {
+		for _, text := range t.literal[i] {
+			if l.tenant {
+				g, err := auth.ParseLiteralTenant(text, l.form)
+				if err != nil {
+					return c, usage("--%s: %w", l.name, err)
+				}
+				c.Tenants = append(c.Tenants, g)
+				continue
+			}
+			g, err := auth.ParseLiteral(text, l.form)
+			if err != nil {
+				return c, usage("--%s: %w", l.name, err)
+			}
+			c.Rooms = append(c.Rooms, g)
+		}
+	}
+	if len(c.Rooms)+len(c.Tenants) == 0 {
+		return parseClaims(t.actor, t.rooms, t.tenants)
+	}
+	if len(t.rooms)+len(t.tenants) > 0 {
+		return c, usage("--room and --tenant take patterns, the --grant flags literal names: a token has one or the other")
+	}
+	return c, nil
 }
 
 func parseClaims(actor string, rooms, tenants []string) (auth.Claims, error) {

@@ -19,6 +19,9 @@ func Decide(f Facts, c *Command) Outcome {
 	case idem.Other:
 		return Outcome{Kind: Conflict, Result: f.Prior}
 	}
+	if f.Head == 0 && !Makeable(c.Key.Room) {
+		return Outcome{Kind: BadName}
+	}
 	if idem.Lapsed(f.Now, f.RetentionMs, c.SentAt, f.Horizon) {
 		return Outcome{Kind: OutcomeUnknown}
 	}
@@ -29,6 +32,12 @@ func Decide(f Facts, c *Command) Outcome {
 		return Outcome{Kind: Full}
 	}
 	return Outcome{Kind: Accepted, Result: idem.Result{Fingerprint: c.Fingerprint, Seq: f.Head + 1, At: f.Now}}
+}
+
+// Makeable says whether a room may be made under a name (docs/spec/protocol.md, Rights): not where it would pass for a prefix in a token's
+// pattern, nor where no URL can name it. Rooms that are there go on.
+func Makeable(name string) bool {
+	return name != "." && name != ".." && (name == "" || name[len(name)-1] != '*')
 }
 
 // Look judges a `status`: what is held of a key, whatever its content. Of the facts it takes Now, RetentionMs, Known, Prior

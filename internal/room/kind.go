@@ -18,12 +18,13 @@ const (
 	Unavailable         // the store can't answer; nothing promised
 	NotFound            // status only: no result of that key
 	Full                // the room's seq is exhausted; nothing stored
+	BadName             // the room isn't there, and none of its name may be made; nothing stored
 	Draining            // the server is going away: nothing stored, come back after RetryAfterMs
 	kinds               // one more than the last
 )
 
 var kindNames = [kinds]string{"none", "accepted", "duplicate", "conflict", "outcome_unknown", "out_of_order",
-	"rate_limited", "in_progress", "unavailable", "not_found", "full", "draining"}
+	"rate_limited", "in_progress", "unavailable", "not_found", "full", "bad_name", "draining"}
 
 // String returns the kind's name in metrics and logs.
 func (k Kind) String() string {

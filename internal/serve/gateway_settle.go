@@ -9,6 +9,8 @@ import (
 	"hapax/internal/config"
 	"hapax/internal/engine/intake"
 	"hapax/internal/gateway"
+	"hapax/internal/room"
+	"hapax/internal/wire/ingest"
 )
 
 // settleWait bounds what a start or a reload enters; a store that takes longer is failing.
@@ -60,6 +62,22 @@ func (g *gatewayHouse) undo(ctx context.Context, cause error) error {
 	return errors.Join(cause, err)
 }
 
+// unmade says that a source or its tenant isn't there yet and can't be made under its name: one that ends in "*" passes for a prefix in a token's
+// pattern, and no URL can name dots alone.
+func unmade(s *ingest.Source, standing []intake.NamedSource) error {
+	tenant, source := room.Makeable(s.Tenant), s.Name != "." && s.Name != ".."
+	for _, n := range standing {
+		tenant, source = tenant || n.Tenant == s.Tenant, source || n.Tenant == s.Tenant && n.Name == s.Name
+	}
+	switch {
+	case !tenant:
+		return fmt.Errorf("%w: gateway.tenants: no tenant is made whose name ends in * or is . or ..: %q", ErrConfig, s.Tenant)
+	case !source:
+		return fmt.Errorf("%w: gateway.tenants: no source is made under the name %q", ErrConfig, s.Name)
+	}
+	return nil
+}
+
 // fits says what of a plan can't stand beside what the log holds.
 func (p *plan) fits(v intake.View) error {
 	head := v.Head()
@@ -74,6 +92,9 @@ func (p *plan) fits(v intake.View) error {
 	}
 	var faults []error
 	for _, s := range p.sources {
+		if fault := unmade(&s.Source, standing); fault != nil {
+			faults = append(faults, fault)
+		}
 		for _, n := range standing {
 			if n.Tenant == s.Source.Tenant && n.Name == s.Source.Name && n.Events > 0 && n.Parts != s.Settings().Parts {
 				faults = append(faults, fmt.Errorf("%w: %s.key: the source has events whose keys have %d parts; their number can't change",

@@ -71,6 +71,14 @@ func TestProblemsOverHTTP(t *testing.T) {
 		"limit 201":             {r.get("/v1/rooms/tea/messages?limit=201", all), 400, "bad_request"},
 		"limit twice":           {r.get("/v1/rooms/tea/messages?limit=1&limit=2", all), 400, "bad_request"},
 		"nothing there":         {r.get("/v2/rooms", all), 404, "not_found"},
+		"before is no escape":   {r.get("/v1/rooms/tea/messages?before=%zz", all), 400, "bad_request"},
+		"a semicolon":           {r.get("/v1/rooms?limit=1;after=x", all), 400, "bad_request"},
+		"a key of two dots":     {r.get("/v1/rooms/tea/messages/by-key/..", all), 400, "bad_request"},
+		"a key of one dot":      {r.get("/v1/rooms/tea/messages/by-key/.", all), 400, "bad_request"},
+		"a room of two dots":    {r.get("/v1/rooms/../messages", all), 400, "bad_request"},
+		"an empty room":         {r.get("/v1/rooms//messages", all), 400, "bad_request"},
+		"two slashes":           {r.get("//v1/rooms", all), 400, "bad_request"},
+		"dots before the page":  {r.get("/assets/../v1/rooms", all), 400, "bad_request"},
 		"wrong method":          {r.request("DELETE", "/v1/rooms/tea/messages", all, nil, nil), 405, "bad_request"},
 	} {
 		a := c.got
@@ -90,18 +98,19 @@ func TestProblemsOverHTTP(t *testing.T) {
 func TestRoomsOfEveryName(t *testing.T) {
 	r := start(t, setup{})
 	token := r.token("ada")
-	names := []string{"a/b", "..", ".", "a b", "ü", "100%", "a?b#c", "a+b", "by-key", "//", "q=\"x\"&y", strings.Repeat("ü", 64)}
+	names := []string{"a/b", "...", "*b", "a b", "ü", "100%", "a?b#c", "a+b", "by-key", "//", "q=\"x\"&y", strings.Repeat("ü", 64)}
 	for _, name := range names {
-		// Dots alone are steps of a path: a client has to escape them too.
 		segment := url.PathEscape(name)
-		if strings.Trim(name, ".") == "" {
-			segment = strings.ReplaceAll(name, ".", "%2E")
-		}
 		if a := r.post(segment, token, "k", `{"text":"x"}`); a.status != 201 || a.body.str("room") != name {
 			t.Errorf("%q: %d %s", name, a.status, a.raw)
 		}
 		if a := r.get("/v1/rooms/"+segment+"/messages/by-key/k", token); a.status != 200 {
 			t.Errorf("%q by key: %d %s", name, a.status, a.raw)
+		}
+	}
+	for _, segment := range []string{"%2E", "%2E%2E", "pub*", "%2A"} {
+		if a := r.post(segment, token, "k", `{"text":"x"}`); a.status != 400 || a.body.str("code") != "bad_request" {
+			t.Errorf("%s was made: %d %s", segment, a.status, a.raw)
 		}
 	}
 	if list := r.get("/v1/rooms", token).body.rows("rooms"); len(list) != len(names) {
@@ -133,10 +142,10 @@ func TestRoomsThatTheActorMayRead(t *testing.T) {
 			t.Error(a.raw)
 		}
 		first := r.get("/v1/rooms?limit=2", all)
-		if fmt.Sprint(names(first)) != "[a aa]" || first.body.str("next") != "aa" {
+		if fmt.Sprint(names(first)) != "[a aa]" || first.body.str("next") == "" {
 			t.Error(first.raw)
 		}
-		if a := r.get("/v1/rooms?limit=3&after=aa", all); fmt.Sprint(names(a)) != "[b c x]" || a.body["next"] != nil {
+		if a := r.get("/v1/rooms?limit=3&after="+first.body.str("next"), all); fmt.Sprint(names(a)) != "[b c x]" || a.body["next"] != nil {
 			t.Error(a.raw)
 		}
 		if a := r.get("/v1/rooms", r.token("nobody", "z=r")); a.status != 200 || len(names(a)) != 0 {

@@ -13,6 +13,7 @@ import (
 
 	"hapax/internal/config"
 	"hapax/internal/console"
+	"hapax/internal/wire"
 	"hapax/internal/wire/admin"
 	"hapax/internal/wire/limit"
 )
@@ -48,7 +49,7 @@ func (s *server) listen() (a Addresses, err error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/ws", s.ws)
 	mux.Handle("/", page)
-	s.clients = s.newServer(mux)
+	s.clients = s.newServer(wire.Exact(mux))
 	limit.Serve(s.clients)
 	s.serve(s.clients, clients)
 	return a, nil

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,6 +57,18 @@ func (d *Door) Handle(route string, h http.HandlerFunc) { d.mux.Handle(route, d.
 // Mount serves a route whose handler has bounds and a drain of its own.
 func (d *Door) Mount(route string, h http.Handler) { d.mux.Handle(route, h) }
 
+// Exact keeps paths away from h that the standard library would clean by a redirect, which leads to another resource: with dot segments or
+// empty ones. A name with dots or slashes is escaped.
+func Exact(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := r.URL.EscapedPath(); r.Method != http.MethodConnect && p != "*" && path.Clean("/"+p) != strings.TrimSuffix(p, "/") && p != "/" {
+			WriteProblem(w, Error(protocol.BadRequest, "the path has an empty segment, or one of dots alone", 0))
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // ServeHTTP implements http.Handler.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, route := d.mux.Handler(r); route == "" {
@@ -94,6 +108,10 @@ func (d *Door) counted(route string, h http.HandlerFunc) http.Handler {
 		if spread := d.draining.Load(); spread > 0 {
 			w.Header().Set("Connection", "close")
 			d.Refuse(seen, Error(protocol.Draining, "the server is going down", RetryAfterMs/2+rand.Int64N(spread)))
+			return
+		}
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			d.Refuse(seen, Error(protocol.BadRequest, "the query isn't well-formed", 0)) // half of it would be passed over
 			return
 		}
 		client := d.Limits.Proxies.Of(r)

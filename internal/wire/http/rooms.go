@@ -2,7 +2,9 @@ package http
 
 import (
 	"context"
+	"encoding/base64"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 
 	"hapax/internal/auth"
@@ -10,13 +12,9 @@ import (
 	"hapax/protocol"
 )
 
-// roomsScan is how many rooms one request looks at to find those that its actor may read. Then it answers with what it found and
-// where to go on, so that an actor with few rights can't make the server read all rooms at once.
-const (
-	roomsScan  = 10_000
-	roomsChunk = 500
-	roomsLimit = 200
-)
+// roomsLimit is how many rooms one answer names. No more rows than that are read for one, and one for each name in the token: what is looked at
+// is what the token may read, so an actor with few rights costs little, and no answer knows of a room that its reader may not.
+const roomsLimit = 200
 
 type roomList struct {
 	Epoch string      `json:"epoch"`
@@ -34,10 +32,11 @@ type roomEntry struct {
 // rooms answers the rooms that the actor may read, with heads, by rising name.
 func (s *server) rooms(w http.ResponseWriter, r *http.Request, session *auth.Session) {
 	q := query{values: r.URL.Query()}
-	after, _ := q.text("after")
+	cursor, _ := q.text("after")
 	limit := int(q.integer("limit", roomsLimit, 1))
-	if q.fault == "" && (limit > roomsLimit || len(after) > s.Protocol.Room || !utf8.ValidString(after)) {
-		q.fault = "limit is 200 at most, and after a room's name"
+	after, ok := openCursor(cursor)
+	if q.fault == "" && (limit > roomsLimit || !ok) {
+		q.fault = "limit is 200 at most, and after what the answer before gave as next"
 	}
 	if q.fault != "" {
 		s.refuse(w, wire.Error(protocol.BadRequest, q.fault, 0))
@@ -53,26 +52,58 @@ func (s *server) rooms(w http.ResponseWriter, r *http.Request, session *auth.Ses
 	s.writeJSON(w, list)
 }
 
+// cursorMark begins every cursor of this form.
+const cursorMark = "r1"
+
+// sealCursor makes the cursor behind a room that its reader may read.
+func sealCursor(room string) string {
+	return cursorMark + base64.RawURLEncoding.EncodeToString([]byte(room))
+}
+
+func openCursor(cursor string) (after string, ok bool) {
+	if cursor == "" {
+		return "", true
+	}
+	text, marked := strings.CutPrefix(cursor, cursorMark)
+	name, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return string(name), marked && err == nil && utf8.Valid(name) && protocol.ValidRoom(string(name))
+}
+
+// readable lists the rooms behind a name, range by range of those that the session may read.
 func (s *server) readable(ctx context.Context, session *auth.Session, after string, limit int) (roomList, error) {
 	list := roomList{Epoch: s.Rooms.Identity().Epoch, Rooms: []roomEntry{}}
-	for scanned := 0; ; {
-		heads, err := s.Rooms.List(ctx, after, roomsChunk)
+	for _, reach := range session.ReadsRooms() {
+		heads, err := s.Rooms.List(ctx, max(after, before(reach.Name)), within(reach, limit-len(list.Rooms)))
 		if err != nil {
 			return list, err
 		}
 		for _, h := range heads {
-			if len(list.Rooms) == limit || scanned == roomsScan {
-				list.Next = after
+			if !reach.Covers(h.Name) {
+				break
+			}
+			if len(list.Rooms) == limit {
+				list.Next = sealCursor(list.Rooms[limit-1].Room)
 				return list, nil
 			}
-			after = h.Name
-			scanned++
-			if session.CanRead(h.Name) {
-				list.Rooms = append(list.Rooms, roomEntry{Room: h.Name, Head: h.State.Head, HeadID: h.State.HeadID})
-			}
-		}
-		if len(heads) < roomsChunk {
-			return list, nil
+			list.Rooms = append(list.Rooms, roomEntry{Room: h.Name, Head: h.State.Head, HeadID: h.State.HeadID})
 		}
 	}
+	return list, nil
+}
+
+// within is how many rooms to read for a range of which some more fit into the answer: one more tells whether it goes on.
+func within(r auth.Reach, fit int) int {
+	if !r.Prefix {
+		return 1
+	}
+	return fit + 1
+}
+
+// before is a text that sorts before a name and after every other name before it. "" for the first.
+func before(name string) string {
+	if name == "" {
+		return ""
+	}
+	last := len(name) - 1
+	return name[:last] + string([]byte{name[last] - 1}) + strings.Repeat("\xff", protocol.MaxName)
 }
