@@ -32,6 +32,8 @@ type BooksView interface {
 	// Records yields the records after a number, rising, as bytes that are valid until the next one is asked for.
 	// The first error ends it.
 	Records(after int64) iter.Seq2[[]byte, error]
+	// TenantEvents yields the numbers of a tenant's events before a number, falling. Its cost doesn't depend on other tenants.
+	TenantEvents(tenant string, before int64) iter.Seq2[int64, error]
 	// Record returns the bytes of one record, nil where there is none of that number.
 	Record(number int64) ([]byte, error)
 	// Number returns the number of the event with that id, 0 where there is none.
@@ -69,7 +71,7 @@ type BooksView interface {
 
 	// What the readings above are found by, as it is kept, for those who hold it against what it is of.
 
-	// Index yields all rows that others are found or counted by, but those of IDs. One is valid until the next is asked for.
+	// Index yields all rows that others are found or counted by, but those of IDs and TenantEvents. One is valid until the next is asked for.
 	Index() iter.Seq2[*IndexRow, error]
 	// IDs yields the ids that events are found by, each with the number.
 	IDs() iter.Seq2[EventID, error]

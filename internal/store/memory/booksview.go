@@ -38,6 +38,19 @@ func (v booksView) Record(number int64) ([]byte, error) {
 	return bytes.Clone(v.b.log[number-1]), nil
 }
 
+func (v booksView) TenantEvents(tenant string, before int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		for n := min(before-1, int64(len(v.b.log))); n > 0; n-- {
+			b, err := gateway.ReadBrief(v.b.log[n-1])
+			if err != nil || b.Event && string(b.Tenant) == tenant {
+				if !yield(n, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (v booksView) Number(id string) (int64, error) { return v.b.ids[id], nil }
 
 func (v booksView) Body(number int64) (*gateway.Body, error) {

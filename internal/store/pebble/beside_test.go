@@ -93,6 +93,7 @@ func forms() []form {
 		}, func(b []byte, p *indexed) []byte {
 			return appendRepeat(b, &gateway.Hits{Count: p.Hits, Last: settle.Recency{SeenAt: p.SeenAt}}, p.Key)
 		}),
+		askedForm(),
 		formOf(tableJournal, "message", func(key, value []byte) (room.Message, error) {
 			row, err := readJournalRow(key, value)
 			return row.Message, err
@@ -118,6 +119,29 @@ func forms() []form {
 			return appendCounts(b, &counts{uint64(c.Commits), uint64(c.Numbers), c.Rooms, c.Messages, c.Results})
 		}),
 	}
+}
+
+// askedShown is a row of requests without the number in its key.
+type askedShown struct {
+	Tenant string
+	At     int64
+	Keys   []uint64
+}
+
+// askedForm moves the row of a row's moment along with it.
+func askedForm() form {
+	f := formOf(tableAsked, "requests", func(key, value []byte) (askedShown, error) {
+		a, err := readAsked(key, value)
+		return askedShown{a.Tenant, a.At, a.Keys}, err
+	}, func(b []byte, a *askedShown) []byte {
+		return appendAsked(b, &gateway.Asked{Tenant: a.Tenant, At: a.At, Keys: a.Keys})
+	})
+	f.write = func(b *lsm.Batch, key []byte, was, is any) {
+		_ = b.Set(key, f.value(is), nil)
+		_ = b.Delete(askedAtKey(was.(*askedShown).At, lastNumber(key)), nil)
+		_ = b.Set(askedAtKey(is.(*askedShown).At, lastNumber(key)), nil, nil)
+	}
+	return f
 }
 
 // Rows of the rooms whose fields aren't exported.
@@ -306,6 +330,7 @@ func newBesides(t *testing.T) *besides {
 			enter(&gateway.Proven{Proof: gateway.Proof{Number: head.Number, Hash: head.Hash, At: load.now, Events: 1, OK: true}})
 		}
 	}
+	discardOne(t, s, enter)
 	for i := range 4 {
 		cmd := storetest.Send("tea", "ann", fmt.Sprint("id-", i), "text")
 		if _, err := s.Commit(t.Context(), &store.Batch{Now: load.now, RetentionMs: 1 << 40, Commands: []room.Command{cmd}, Judge: room.Decide}); err != nil {
@@ -313,7 +338,7 @@ func newBesides(t *testing.T) *besides {
 		}
 	}
 	v := &besides{fs: fs, rows: map[string][]byte{}}
-	for row, err := range scan(s.db, []byte{'a'}, []byte{'z'}) {
+	for row, err := range scan(s.db, []byte{'a'}, []byte{'z' + 1}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,6 +346,27 @@ func newBesides(t *testing.T) *besides {
 	}
 	closed(t, s)
 	return v
+}
+
+// discardOne gives up an event that waits, by a request that is remembered.
+func discardOne(t *testing.T, s *Store, enter func(...gateway.Command)) {
+	t.Helper()
+	var due *gateway.Delivery
+	err := s.ViewBooks(t.Context(), func(v store.BooksView) error {
+		for d, err := range v.Deliveries() {
+			if err != nil {
+				return err
+			}
+			if d.State == gateway.Waiting && d.Due != gateway.Held {
+				due = &d
+			}
+		}
+		return nil
+	})
+	if err != nil || due == nil {
+		t.Fatal("no event waits", err)
+	}
+	enter(&gateway.Settled{Number: due.Number, Reason: "404"}, &gateway.Discard{Tenant: due.Name.Tenant, ID: due.ID, Key: 5, By: "ann"})
 }
 
 // told is who tells of a change of the folder.
@@ -406,7 +452,7 @@ func (v *besides) tampers(t *testing.T) (all []tamper) {
 	for name, table := range map[string]byte{
 		"record": tableLog, "event id": tableIDs, "body": tableBodies, "source": tableSources, "key": tableKeys, "book": tableBooks, "delivery that is due": tableOutbox,
 		"due": tableDue, "held": tableHeld, "dead": tableDead, "outbox count": tableQueued, "capacity": tableCapacity, "repeated key": tableRepeats,
-		"message": tableJournal, "result": tableResults, "room": tableRooms,
+		"events of a tenant": tableTenants, "requests": tableAsked, "moment of requests": tableAskedAt, "message": tableJournal, "result": tableResults, "room": tableRooms,
 	} {
 		keys := of(v.rows, table)
 		first, last := []byte(keys[0]), []byte(keys[len(keys)-1])

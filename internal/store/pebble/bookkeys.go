@@ -13,6 +13,7 @@ const (
 	tableHead     = 'g' // one row: the end of the log, the policy, the last proof
 	tableLog      = 'l' // number → the record's bytes
 	tableIDs      = 'e' // event id → number
+	tableTenants  = 'v' // tenant, number → its events from that number on, up to eventChunk of them
 	tableBodies   = 't' // tenant, source, moment of the commit, number → the body
 	tableSources  = 's' // tenant, source → settings
 	tableKeys     = 'k' // tenant, source, key → what is kept of the key

@@ -39,6 +39,9 @@ func (w *writer) put(r *diskRow, value []byte) bool {
 
 func (w *writer) rows() error {
 	w.logRows()
+	if err := w.tenantRows(); err != nil {
+		return err
+	}
 	capacities, err := w.keyRows()
 	if err != nil {
 		return err

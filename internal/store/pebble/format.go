@@ -14,14 +14,14 @@ import (
 // backed up as it is, and raised by Open and Restore.
 //
 //	1: the first.
-//	2: the log of the gateway may hold records that a program of format 1 can't fold.
+//	2: the log of the gateway may hold records that a program of format 1 can't fold; each tenant's events have an index.
 const format = 2
 
 const formatWord = "hapax-store "
 
 // raises rewrite, by the format that they make, what a store of the one before holds in another form. Each may run again after a start that was
 // cut off, on what it left.
-var raises = map[int][]func(*Store) error{}
+var raises = map[int][]func(*Store) error{2: {(*Store).indexTenants}}
 
 // formatLine is the content of the file that says the format.
 func formatLine(version int) []byte { return fmt.Appendf(nil, "%s%d\n", formatWord, version) }

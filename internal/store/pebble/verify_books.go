@@ -28,7 +28,7 @@ func (v *verifier) verifyBooks() error {
 	b := &booksVerifier{
 		verifier: v, eventsOf: map[sourceName]int64{}, sources: map[sourceName]bool{}, capacities: map[string]int64{}, queued: map[sourceName]store.OutboxCount{}, found: map[byte]int64{},
 	}
-	for _, step := range []func() error{b.readLog, b.readBodies, b.readSources, b.readKeys, b.readRepeats, b.readCapacities, b.readBooks, b.readOutbox, b.readQueued, b.readAskedRows, b.countIndexes} {
+	for _, step := range []func() error{b.readLog, b.readBodies, b.readTenants, b.readSources, b.readKeys, b.readRepeats, b.readCapacities, b.readBooks, b.readOutbox, b.readQueued, b.readAskedRows, b.countIndexes} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 
 	"hapax/internal/gateway"
@@ -17,7 +18,7 @@ func picture(t Failer, v store.BooksView) (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	h := v.Head()
 	add("head %+v", h)
-	number := int64(0)
+	number, ofTenant := int64(0), map[string][]int64{}
 	for record, err := range v.Records(0) {
 		number++
 		entry := recordOf(t, must(record, err)(t))
@@ -32,11 +33,18 @@ func picture(t Failer, v store.BooksView) (lines []string) {
 			if n := must(v.Number(e.ID))(t); n != number {
 				t.Fatal("event", e.ID, "has number", n, "want", number)
 			}
+			ofTenant[e.Tenant] = append(ofTenant[e.Tenant], number)
 			add("body %d %s", number, bodyLine(must(v.Body(number))(t)))
 		}
 	}
 	if number != h.Number {
 		t.Fatal(number, "records, the head says", h.Number)
+	}
+	for tenant, want := range ofTenant {
+		slices.Reverse(want)
+		if got := tenantEvents(t, v, tenant, math.MaxInt64); !slices.Equal(got, want) {
+			t.Fatal("the events of tenant", tenant, "are told as", got, "want", want)
+		}
 	}
 	for _, s := range must(v.Sources())(t) {
 		add("source %+v", s)
@@ -55,6 +63,14 @@ func picture(t Failer, v store.BooksView) (lines []string) {
 		}
 	}
 	return append(lines, pictureOfOutbox(t, v)...)
+}
+
+func tenantEvents(t Failer, v store.BooksView, tenant string, before int64) (numbers []int64) {
+	t.Helper()
+	for n, err := range v.TenantEvents(tenant, before) {
+		numbers = append(numbers, must(n, err)(t))
+	}
+	return numbers
 }
 
 func recordOf(t Failer, record []byte) gateway.Entry {

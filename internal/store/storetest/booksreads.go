@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -220,6 +222,69 @@ func recordsInPages(t *testing.T, p Place) {
 			t.Errorf("an unknown id has number %d", n)
 		}
 	})
+}
+
+// eventsOfATenant: each tenant's events are found without the others', from any number downwards, one commit or many.
+func eventsOfATenant(t *testing.T, p Place) {
+	k := ruled(t, p, shop)
+	tenants := []string{"t", "t!", "ta", "u", "ü"}
+	for _, tenant := range tenants[1:] {
+		k.all(gateway.Done, &gateway.SetSource{Tenant: tenant, Source: "s", Settings: shop})
+	}
+	want := map[string][]int64{}
+	enter := func(n int) {
+		var commands []gateway.Command
+		var of []string
+		for i := range n {
+			tenant := tenants[(i*i+n)%len(tenants)]
+			id := fmt.Sprintf("of-%d-%d", k.now, i)
+			commands = append(commands, NewEvent(gateway.Name{Tenant: tenant, Source: "s", Key: id}, id))
+			of = append(of, tenant)
+		}
+		for i, o := range k.all(gateway.Done, commands...) {
+			want[of[i]] = append(want[of[i]], o.Number)
+		}
+		k.now++
+	}
+	look := func() {
+		t.Helper()
+		k.viewBooks(func(v store.BooksView) {
+			for tenant, all := range want {
+				for _, before := range []int64{math.MaxInt64, all[len(all)-1], all[len(all)/2], all[len(all)/2] + 1, all[0], 0, -5} {
+					var some []int64
+					for _, n := range slices.Backward(all) {
+						if n < before {
+							some = append(some, n)
+						}
+					}
+					if got := tenantEvents(t, v, tenant, before); !slices.Equal(got, some) {
+						t.Fatalf("tenant %q before %d: %v, want %v", tenant, before, got, some)
+					}
+				}
+				for n := range v.TenantEvents(tenant, math.MaxInt64) { // whoever has enough leaves
+					if n != all[len(all)-1] {
+						t.Errorf("tenant %q: the last is %d", tenant, n)
+					}
+					break
+				}
+			}
+			if got := tenantEvents(t, v, "nobody", math.MaxInt64); len(got) > 0 {
+				t.Errorf("nobody has %v", got)
+			}
+		})
+	}
+	for i := range 30 {
+		enter(i%7 + 1)
+	}
+	look()
+	k.reopen()
+	enter(1500) // more than a row of an index holds
+	for range 10 {
+		enter(3)
+	}
+	look()
+	k.reopen()
+	look()
 }
 
 // booksAreNotShared: what a caller does with its own buffers afterwards changes nothing in the store.

@@ -40,6 +40,7 @@ func RunBooksFixed(t *testing.T, fresh func(testing.TB) Place) {
 		{"BodiesErased", bodiesErased},
 		{"NamesApart", namesApart},
 		{"RecordsInPages", recordsInPages},
+		{"EventsOfATenant", eventsOfATenant},
 		{"BooksAreNotShared", booksAreNotShared},
 		{"ViewsAreWholeBatches", viewsAreWholeBatches},
 		{"BooksReopened", booksReopened},

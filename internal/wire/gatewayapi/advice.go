@@ -27,7 +27,7 @@ type Advice struct {
 	Source     string   `json:"source"`
 	WindowS    int64    `json:"windowS" doc:"The source's own."`
 	Events     int64    `json:"events" doc:"Events with a predecessor that were looked at."`
-	Complete   bool     `json:"complete" doc:"False where the log is longer than one request reads: then only its latest records were."`
+	Complete   bool     `json:"complete" doc:"False where the tenant has more events than one request reads: then only its latest were."`
 	LongestGap int64    `json:"longestGapS" doc:"The longest gap between an event and its predecessor that was seen, in seconds."`
 	Windows    []Window `json:"windows" doc:"By length."`
 }
@@ -46,7 +46,7 @@ type Decimal string
 
 type adviceOut struct{ Body Advice }
 
-// judged is an event with its gap: whatever the window, it is measured against the same predecessor.
+// judged is an event with its gap: whatever the window, it is measured against the same predecessor of its currency's book.
 type judged struct {
 	gap      int64
 	deduped  bool
@@ -68,41 +68,38 @@ func (s *server) advice(api huma.API) {
 				return nil, err
 			}
 			info := sourceInfo(&own[0], nil, nil, v.Head().Policy.BlockWindowS)
-			part, err := spanOf(v, 0, math.MaxInt64, s.Scan*scanFactor)
+			events, whole, err := gaps(v, s.Scan*scanFactor, in, v.Head().Policy.ScopeStrict)
 			if err != nil {
 				return nil, err
 			}
-			events, err := gaps(v, part, in, v.Head().Policy.ScopeStrict)
-			if err != nil {
-				return nil, err
-			}
-			return &adviceOut{Body: advise(info, part.whole, events)}, nil
+			return &adviceOut{Body: advise(info, whole, events)}, nil
 		})
 	})
 }
 
-// gaps returns the source's events that have a predecessor within the span.
-func gaps(v intake.View, part span, in *adviceIn, strict bool) (events []judged, err error) {
-	seen := map[int64]*entry{} // the last event of each key that can be a predecessor, by number
-	last := map[string]int64{}
-	err = part.each(v, func(b *gateway.Brief, record []byte) error {
-		if string(b.Tenant) != in.Tenant || string(b.Source) != in.Source || b.Decision.Rejected() {
+// gaps returns the source's events that have a predecessor among the tenant's latest, most of them at most. The rule is that of settling the
+// export (`hapax advise`): each currency is a book of its own, so an event is measured against the key's one before in the same currency, and one
+// of another scope is no repeat where the policy is strict.
+func gaps(v intake.View, most int, in *adviceIn, strict bool) (events []judged, whole bool, err error) {
+	type book struct{ key, currency string }
+	last := map[book]*entry{} // the event that the next one is measured against
+	whole, _, err = ownEvents(v, in.Tenant, 0, math.MaxInt64, most, func(b *gateway.Brief, record []byte) error {
+		if string(b.Source) != in.Source || b.Decision.Rejected() {
 			return nil
 		}
 		e, err := eventOf(record)
 		if err != nil {
 			return err
 		}
-		// One of another scope or currency is no repeat by any window.
-		if p := seen[e.Predecessor]; p != nil && p.Currency == e.Currency && (!strict || p.Scope == e.Scope) {
+		at := book{e.Key, e.Currency}
+		if p := last[at]; p != nil && (!strict || p.Scope == e.Scope) {
 			amount, _ := settle.ParseAmount([]byte(e.Amount))
 			events = append(events, judged{e.SeenAt - p.SeenAt, e.Decision.Deduped(), e.Currency, amount})
 		}
-		delete(seen, last[e.Key])
-		seen[e.number], last[e.Key] = e, e.number
+		last[at] = e
 		return nil
 	})
-	return events, err
+	return events, whole, err
 }
 
 func advise(info SourceInfo, whole bool, events []judged) Advice {

@@ -113,7 +113,7 @@ func (s *server) countDecisions(ctx context.Context, v intake.View, in *decision
 		return err
 	}
 	if d.From < s.tally.since && d.To < s.Now()-tallySpan/2 {
-		return s.countLog(v, d, may)
+		return s.countLog(v, in, d, may)
 	}
 	d.Since = max(d.From, s.tally.since)
 	d.Complete = whole && d.Since == d.From
@@ -145,7 +145,17 @@ func (s *server) countable(ctx context.Context, in *decisionsIn) func(tenant, so
 }
 
 // countLog reads the records of the time itself, the latest where they are more than one request reads.
-func (s *server) countLog(v intake.View, d *Decisions, may func(tenant, source string) bool) error {
+func (s *server) countLog(v intake.View, in *decisionsIn, d *Decisions, may func(tenant, source string) bool) (err error) {
+	count := func(b *gateway.Brief, _ []byte) error {
+		if b.At >= d.From && b.At < d.To && may(string(b.Tenant), string(b.Source)) {
+			*d.Buckets[(b.At-d.From)/d.Step].of(b.Decision)++
+		}
+		return nil
+	}
+	if in.Tenant != "" {
+		d.Complete, d.Since, err = ownEvents(v, in.Tenant, d.From, d.To, s.Scan*scanFactor, count)
+		return err
+	}
 	part, err := spanOf(v, d.From, d.To, s.Scan*scanFactor)
 	if err != nil {
 		return err
@@ -156,12 +166,7 @@ func (s *server) countLog(v intake.View, d *Decisions, may func(tenant, source s
 			return err
 		}
 	}
-	return part.each(v, func(b *gateway.Brief, _ []byte) error {
-		if b.At >= d.From && b.At < d.To && may(string(b.Tenant), string(b.Source)) {
-			*d.Buckets[(b.At-d.From)/d.Step].of(b.Decision)++
-		}
-		return nil
-	})
+	return part.each(v, count)
 }
 
 // of is the count of a decision.
