@@ -19,6 +19,8 @@ import type { Row } from "./store/contract.ts";
  * - `wrong_store`: the store belongs to another actor or server
  * - `actor_mismatch`: the token is another actor's
  * - `session_invalid`: the server doesn't accept the token, or the app gave none
+ * - `signed_out`: the app's token function said that nobody is signed in: nothing is asked or tried until newToken or connect
+ * - `token_slow`: the app's token function takes longer than it may; its answer is still waited for
  * - `no_answer`: no answer in time
  * - `draining`: the server is going away
  * - `protocol`: the server broke the protocol
@@ -44,6 +46,8 @@ export type ClientErrorCode =
   | "wrong_store"
   | "actor_mismatch"
   | "session_invalid"
+  | "signed_out"
+  | "token_slow"
   | "no_answer"
   | "draining"
   | "protocol"

@@ -2,6 +2,7 @@
 
 import {
   type Client,
+  ClientError,
   type ClientEvent,
   type ConnectionChanged,
   type Counts,
@@ -113,7 +114,8 @@ async function start(who: string, mine: number, store: Store, lasting: boolean):
   const client = await openClient({
     url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/v1/ws`,
     // A client that outlives its reader by a moment must not speak, and mark its store, as the next one.
-    token: () => (who === actor.peek() ? token() : Promise.reject(new Error("signed out"))),
+    token: () =>
+      who === actor.peek() ? token() : Promise.reject(new ClientError("signed_out", "nobody is signed in")),
     store,
     name: "hapax console",
     transport: breakable(),

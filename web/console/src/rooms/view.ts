@@ -96,7 +96,7 @@ export class RoomView {
         this.denied.value = "";
         break;
       case "denied":
-        if (e.room === this.room) this.denied.value = e.reason;
+        if (e.room === this.room && e.retryIn === 0) this.denied.value = e.reason;
         return;
       case "confirmed":
         if (e.key.room !== this.room) return;

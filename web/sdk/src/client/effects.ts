@@ -25,6 +25,8 @@ export class Effects {
   #cached = 0;
   #again: Input[] = [];
   #stopTimer = (): void => {};
+  /** The app's token function was called, and has not answered. */
+  #calling = false;
 
   constructor(d: Driver) {
     this.#d = d;
@@ -175,15 +177,23 @@ export class Effects {
     if (!lost) this.#links.set(n, link);
   }
 
-  /** Asks the app, which may take its time. */
+  /**
+   * Asks the app, which may take its time: as long as a call is out there is no second one beside it, and whichever machine there is
+   * by then gets its answer.
+   */
   #askToken(): void {
-    const tell = this.#tellIn(this.#gen);
+    if (this.#calling) return;
+    this.#calling = true;
+    const done = (i: LinkInput): void => {
+      this.#calling = false;
+      this.#d.put(i);
+    };
     const { token } = this.#d.opts;
     Promise.resolve()
       .then(() => (typeof token === "function" ? token() : token))
       .then(
-        (t) => tell({ kind: "token", token: t }),
-        (error) => tell({ kind: "token", token: "", error }),
+        (t) => done({ kind: "token", token: typeof t === "string" ? t : "" }),
+        (error) => done({ kind: "token", token: "", error: error ?? new Error("the token function failed") }),
       );
   }
 

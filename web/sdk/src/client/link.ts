@@ -1,7 +1,12 @@
 import { decodeFrame } from "../protocol/decode.ts";
-import type { ServerFrame } from "../protocol/frames.ts";
+import { defaultLimits, type ServerFrame } from "../protocol/frames.ts";
+import { utf8Length } from "../protocol/names.ts";
 import type { LinkInput } from "../session/input.ts";
 import type { Connection, Transport } from "../transport/transport.ts";
+
+/** How much is read before the welcome, and what is believed of `limits.serverFrame`. Bytes. */
+const welcomeFrame = 64 * 1024;
+const maxServerFrame = 64 * 1024 * 1024;
 
 /** An encoded frame and its number. */
 export interface EncodedFrame {
@@ -17,6 +22,8 @@ export class Link {
   /** Number of the last frame handed to the network, wholly or in part. */
   #written = 0;
   #over = false;
+  /** Bytes that a frame may have: little before the welcome, which announces what to expect. */
+  #limit = welcomeFrame;
 
   /** Starts to dial. */
   constructor(n: number, transport: Transport, url: string, tell: (i: LinkInput) => void) {
@@ -57,12 +64,20 @@ export class Link {
   }
 
   #frame(text: string): void {
+    if (text.length * 3 > this.#limit && utf8Length(text) > this.#limit) {
+      this.#end(new Error(`a frame of more than ${this.#limit} bytes`));
+      return this.#connection?.close();
+    }
     let frame: ServerFrame;
     try {
       frame = decodeFrame(text);
     } catch (error) {
       this.#tell({ kind: "garbled", conn: this.#n, error });
       return;
+    }
+    if (frame.type === "welcome") {
+      const serverFrame = frame.limits.serverFrame ?? defaultLimits.serverFrame;
+      this.#limit = Math.min(Math.max(serverFrame, welcomeFrame), maxServerFrame);
     }
     this.#tell({ kind: "received", conn: this.#n, frame });
   }

@@ -9,7 +9,12 @@ import { type Clock, systemClock } from "./clock.ts";
 import { broadcast, type Channel } from "./relay.ts";
 import { browserWakes } from "./wakes.ts";
 
-/** Gives a token to sign in with. It is asked each time one is needed, so that it may fetch a new one. */
+/**
+ * Gives a token to sign in with. It is asked before each connection and before the present token expires, so that it may fetch a new
+ * one; a token that the server refused is offered again by itself, and another asked for at most every five minutes, or by newToken.
+ * It is never called while a call of it is out, and has 20 s (`session.tokenWithin`) before the app is told that it is overdue; its
+ * late answer is taken. Where it throws an error whose code is `signed_out`, nothing is asked or tried until newToken or connect.
+ */
 export type TokenSource = () => string | Promise<string>;
 
 /** Options of a client. url, token and store are required. */

@@ -27,7 +27,8 @@ export async function takeOver(d: Driver): Promise<boolean> {
     throw e;
   }
   try {
-    const load = { owner: await store.owner(), rooms: await store.rooms(), rows: await allRows(store) };
+    const [owner, rooms, rows] = [await store.owner(), await store.rooms(), await allRows(store)];
+    const load = { owner, rooms, rows, inDoubt: store.inDoubt() };
     d.m = new Machine(session, load);
   } catch (e) {
     await store.undrain();

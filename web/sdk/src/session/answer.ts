@@ -4,13 +4,13 @@ import type { Schedule } from "../store/contract.ts";
 import { answerAsk } from "./ask.ts";
 import { remaining } from "./delay.ts";
 import { emit } from "./doing.ts";
-import { type Flight, land, missed, putBack, takeBack } from "./flight.ts";
+import { askLater, endAttempt, type Flight, land, putBack, takeBack } from "./flight.ts";
 import type { Machine } from "./machine.ts";
-import { slow } from "./pace.ts";
-import { closed, opened } from "./pump.ts";
+import { notSubscribed } from "./place.ts";
+import { tooOld } from "./pump.ts";
 import { change, drop, type OutRow, requeue, rowOf, scheduleOf, stepAside } from "./rows.ts";
-import { needSubscription } from "./view.ts";
-import { actorMismatch, sessionInvalid } from "./welcome.ts";
+import { actorMismatch, sessionInvalid } from "./token.ts";
+import { answeredFinally, measure, slow } from "./window.ts";
 
 /** Takes in an ack. It confirms the row in every state; the cursor doesn't move. */
 export function acked(m: Machine, e: Ack): void {
@@ -22,7 +22,9 @@ export function acked(m: Machine, e: Ack): void {
     return;
   }
   m.counts.acks++;
-  m.pace.acked = true;
+  if (w.sent !== 0 && !e.duplicate) measure(m.acks, m.now.mono - w.sent);
+  w.room.view.refused = 0;
+  if (!w.flight) answeredFinally(m); // a late one; of a row in flight it is counted below
   confirm(m, w, e, e.duplicate);
   storeConfirm(m, w, e);
 }
@@ -37,7 +39,7 @@ export function storeConfirm(m: Machine, w: OutRow, { epoch, seq, messageId, at 
 
 /** Takes a row that the server has out of the outbox. What stores that is the caller's. */
 export function confirm(m: Machine, w: OutRow, { messageId, seq, epoch, at }: Place, duplicate: boolean): void {
-  if (w.flight) opened(m, w.flight);
+  if (w.flight) answeredFinally(m);
   drop(m, w);
   emit(m, { type: "confirmed", key: { room: w.row.room, id: w.row.id }, messageId, seq, epoch, at, duplicate });
 }
@@ -61,7 +63,7 @@ export function refused(m: Machine, f: Flight, e: ErrorFrame): void {
       return actorMismatch(m);
     case "not_subscribed":
       putBack(m, f);
-      return needSubscription(m, w.room);
+      return notSubscribed(m, w.room);
     case "forbidden":
       settle(m, f);
       requeue(m, w, answeredSchedule(m, w));
@@ -85,9 +87,9 @@ export function isRetryable(e: ErrorFrame): boolean {
   return again.includes(e.code) || (e.retryable && !never.includes(e.code));
 }
 
-/** Ends a flight by a final answer, which opens the way for the others. */
+/** Ends a flight by a final answer, which opens the way for others. */
 export function settle(m: Machine, f: Flight): void {
-  opened(m, f);
+  answeredFinally(m);
   land(m, f);
 }
 
@@ -108,18 +110,20 @@ export function retryAfter(m: Machine, e: ErrorFrame): number {
 /** Takes in a retryable answer: the row waits by the delay law, the server's word a lower bound. */
 function slowed(m: Machine, f: Flight, e: ErrorFrame): void {
   m.counts.retryable++;
-  if (e.code !== "out_of_order") slow(m.pace, m.now.mono);
+  if (e.code !== "out_of_order") slow(m, f);
   land(m, f);
-  closed(m, f);
   const w = f.row;
-  let s = answeredSchedule(m, w);
-  const after = retryAfter(m, e);
-  if (after > remaining(s, m.now.wall)) {
-    // As of now, not of the attempt: a clock that jumped in between would make an interval of its jump, and jump back.
-    s = { ...s, lastAttemptAt: m.now.wall, interval: after };
-  }
-  requeue(m, w, s);
+  requeue(m, w, laterSchedule(m, w, e));
   emit(m, { type: "row", row: w.row, nextIn: remaining(w.row, m.now.wall) });
+}
+
+/** A row's schedule after a retryable answer. */
+function laterSchedule(m: Machine, w: OutRow, e: ErrorFrame): Schedule {
+  const s = answeredSchedule(m, w);
+  const after = retryAfter(m, e);
+  if (after <= remaining(s, m.now.wall)) return s;
+  // As of now, not of the attempt: a clock that jumped in between would make an interval of its jump, and jump back.
+  return { ...s, lastAttemptAt: m.now.wall, interval: after };
 }
 
 /** Takes in what the server says to a question about a row, other than an ack. */
@@ -128,13 +132,7 @@ function statusRefused(m: Machine, f: Flight, e: ErrorFrame): void {
   switch (e.code) {
     case "not_found":
     case "outcome_unknown":
-      settle(m, f);
-      if (w.asking === "retention") return stepAside(m, w, "uncertain", e.code);
-      if (!w.asking) return; // another token came while this was asked: the row tries that first
-      w.asking = undefined;
-      w.lifted = false;
-      change(m, w, { reason: "forbidden" });
-      return emit(m, { type: "row", row: w.row, nextIn: 0 });
+      return unknownToServer(m, f, e.code);
     case "session_invalid":
       putBack(m, f);
       return sessionInvalid(m);
@@ -143,10 +141,35 @@ function statusRefused(m: Machine, f: Flight, e: ErrorFrame): void {
       return actorMismatch(m);
   }
   m.counts.retryable++;
-  slow(m.pace, m.now.mono);
-  missed(m, f);
+  slow(m, f);
+  land(m, f);
+  if (w.asking === "doubt" && e.code !== "in_progress" && !tooOld(m, w)) {
+    return endAttempt(m, w, laterSchedule(m, w, e), false);
+  }
+  askLater(m, w);
   const after = retryAfter(m, e);
   if (after > 0) w.askAt = Math.max(w.askAt, m.now.mono + after);
+}
+
+/**
+ * Takes in that the server holds no result of a row, or can't tell any more. That it holds none says nothing of whether it can store
+ * one, so it opens no way for others.
+ */
+function unknownToServer(m: Machine, f: Flight, code: string): void {
+  const w = f.row;
+  land(m, f);
+  if (code === "outcome_unknown") answeredFinally(m);
+  if (w.asking === "retention" || (w.asking === "doubt" && (code === "outcome_unknown" || tooOld(m, w)))) {
+    takeBack(m, w);
+    stepAside(m, w, "uncertain", code);
+  } else if (w.asking === "doubt") {
+    endAttempt(m, w, w.row, w.lost);
+  } else if (w.asking === "forbidden") {
+    w.asking = undefined;
+    w.lifted = false;
+    change(m, w, { reason: "forbidden" });
+    emit(m, { type: "row", row: w.row, nextIn: 0 });
+  } // else another token came while this was asked: the row tries that first
 }
 
 /** Sets rows that wait for another token free, also those about to: refused, their status still being asked. */

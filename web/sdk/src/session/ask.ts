@@ -4,17 +4,23 @@ import type { Question } from "./effect.ts";
 import type { Machine } from "./machine.ts";
 import { own } from "./own.ts";
 import { isSending } from "./pump.ts";
-import { sessionInvalid } from "./welcome.ts";
+import { sessionInvalid } from "./token.ts";
+import { maxBytes, quarter } from "./view.ts";
 
 /** A question of the app. Questions change nothing, so one is asked again on the next connection. */
 export interface Asked {
   readonly ticket: number;
   readonly command: Question;
-  sent: boolean;
+  /** The number of its frame on this connection, 0 while it isn't out. */
+  sent: number;
+  /** mono: when it was sent. */
+  at: number;
+  /** How much its answer may weigh, where an earlier one was cut; 0 for the most. */
+  bytes: number;
 }
 
 export function ask(m: Machine, ticket: number, c: Question): void {
-  m.asks.push({ ticket, command: { ...c, ref: ref(m, "a") }, sent: false });
+  m.asks.push({ ticket, command: { ...c, ref: ref(m, "a") }, sent: 0, at: 0, bytes: 0 });
 }
 
 export function unask(m: Machine, ticket: number): void {
@@ -25,14 +31,19 @@ export function unask(m: Machine, ticket: number): void {
 export function sendAsks(m: Machine): void {
   if (!isSending(m)) return;
   for (const a of m.asks) {
-    if (!a.sent) command(m, a.command);
-    a.sent = true;
+    if (a.sent !== 0) continue;
+    const c = a.command.type === "history" ? { ...a.command, maxBytes: maxBytes(m, a.bytes) } : a.command;
+    a.sent = command(m, c);
+    a.at = m.now.mono;
   }
 }
 
-/** Forgets what was asked on a connection that is lost. */
-export function unsendAsks(m: Machine): void {
-  for (const a of m.asks) a.sent = false;
+/** Forgets what was asked on a connection that is lost. An answer that was under way with it may have been too long. */
+export function unsendAsks(m: Machine, written: number): void {
+  for (const a of m.asks) {
+    if (a.sent !== 0 && a.sent <= written && a.command.type === "history") a.bytes = quarter(m, a.bytes);
+    a.sent = 0;
+  }
 }
 
 /** Gives a frame to whoever asked for it. */
@@ -40,7 +51,7 @@ export function answerAsk(m: Machine, frame: ServerFrame): void {
   const a = m.asks.find((a) => a.command.ref === frame.ref);
   if (!a) return;
   if (frame.type === "error" && frame.code === "session_invalid") {
-    a.sent = false;
+    a.sent = 0;
     return sessionInvalid(m);
   }
   unask(m, a.ticket);

@@ -57,11 +57,15 @@ export interface RoomChanged {
   readonly replaced: boolean;
 }
 
-/** Says that the server refuses a subscription, or ended it. */
+/**
+ * Says that the server refuses a subscription, or ended it, or refused for the second time in a row what is needed to send to the
+ * room. `retryIn` is the time to the next try in ms, 0 where none is planned.
+ */
 export interface RoomDenied {
   readonly type: "denied";
   readonly room: string;
   readonly reason: string;
+  readonly retryIn: number;
 }
 
 /** Says that something failed that the app should know of. A failed store ends all sending until connect. */

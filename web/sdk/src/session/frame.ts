@@ -1,11 +1,14 @@
 import type { ErrorFrame, ServerFrame } from "../protocol/frames.ts";
 import { acked, refused, retryAfter } from "./answer.ts";
 import { answerAsk, page } from "./ask.ts";
+import { pong } from "./connect.ts";
 import { delta, live } from "./gap.ts";
 import type { Machine } from "./machine.ts";
+import { placeRefused } from "./place.ts";
 import { rowOf } from "./rows.ts";
+import { actorMismatch, sessionInvalid } from "./token.ts";
 import { snapshot, subscribeRefused, unsubscribed } from "./view.ts";
-import { actorMismatch, helloRefused, sessionInvalid, welcome } from "./welcome.ts";
+import { helloRefused, welcome } from "./welcome.ts";
 
 /** Takes in a frame. Before the welcome only that or an error counts; frames of unknown type move nothing. */
 export function received(m: Machine, e: ServerFrame): void {
@@ -23,6 +26,8 @@ export function received(m: Machine, e: ServerFrame): void {
       return delta(m, e);
     case "page":
       return page(m, e);
+    case "pong":
+      return pong(m, e);
     case "unsubscribed":
       return unsubscribed(m, e);
   }
@@ -33,15 +38,21 @@ function failed(m: Machine, e: ErrorFrame): void {
   switch (e.ref?.[0]) {
     case undefined:
       return failedUnnamed(m, e);
+    case "p":
+    case "u":
+      return e.code === "session_invalid" ? sessionInvalid(m) : undefined;
     case "h":
       return e.ref === m.link.hello ? helloRefused(m, e) : undefined;
     case "s":
     case "q": {
       const f = m.flights.find((f) => f.ref === e.ref);
-      return f && refused(m, f, e);
+      if (!f) return;
+      return refused(m, f, e);
     }
     case "v":
       return subscribeRefused(m, e);
+    case "w":
+      return placeRefused(m, e);
     case "a":
       return answerAsk(m, e);
   }

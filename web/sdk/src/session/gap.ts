@@ -3,6 +3,7 @@ import type { Cursor } from "../store/contract.ts";
 import { emit, serverNow } from "./doing.ts";
 import type { Machine } from "./machine.ts";
 import { arrived, own } from "./own.ts";
+import { leavePlace } from "./place.ts";
 import { type RoomState, sameCursor } from "./rows.ts";
 import { asker, askView, isKept, resubscribe, subscribeLater, type View } from "./view.ts";
 
@@ -89,10 +90,11 @@ export function delta(m: Machine, e: DeltaFrame): void {
     return subscribeLater(m, r, 0);
   }
   v.ready = true;
+  leavePlace(m, r);
   proceed(m, r, rows);
   if (e.more) return askView(m, r);
   v.sub = "live";
-  v.tries = 0;
+  v.tries = v.bytes = 0;
   v.ref = "";
   // A page that calls itself the last and ends before its own head leaves a gap.
   if ((v.cursor?.after ?? 0) < e.head) resubscribe(m, r);

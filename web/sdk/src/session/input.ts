@@ -23,7 +23,8 @@ export interface Now {
  * - `garbled`: a frame that couldn't be decoded: it moves nothing, and counts
  * - `lost` ends a connection: a failed dial, a cut, or the answer to Close. Frames up to `written` were handed to the
  *   network, wholly or in part
- * - `visible`: the app came back to the front: a wait to reconnect ends now, no counter goes back
+ * - `visible`: the app came back to the front, or its network did: a wait to reconnect ends now, no counter goes back, and an open
+ *   connection is asked for a sign of life
  */
 export type LinkInput =
   | { readonly kind: "connect" | "disconnect" | "newToken" | "visible" }

@@ -11,17 +11,19 @@ import type { ConnectionState, Stats } from "./event.ts";
 import type { Flight } from "./flight.ts";
 import type { Input, Now } from "./input.ts";
 import { reread, rowGone, rowIs, send, tryNow, unreadable } from "./outbox.ts";
-import { type Pace, startPace } from "./pace.ts";
-import { type Gate, pump } from "./pump.ts";
-import { load, type OutRow, type RoomState, roomOf } from "./rows.ts";
+import { pump } from "./pump.ts";
+import { isAside, load, type OutRow, type RoomState, roomOf } from "./rows.ts";
 import { advance, nextWake, tick } from "./tick.ts";
 import { forgot, subscribe, unsubscribe } from "./view.ts";
+import { newWindow, unmeasured } from "./window.ts";
 
 /** What a machine starts with: the store's own words, read after its drainer's lock was taken. */
 export interface Load {
   readonly owner: Owner | undefined;
   /** All, by rising position. */
   readonly rows: readonly Row[];
+  /** Positions of the rows that the drainer before had in flight. */
+  readonly inDoubt: readonly number[];
   /** All views held. */
   readonly rooms: readonly Room[];
 }
@@ -43,7 +45,7 @@ export interface Load {
  * - The same inputs, moments and random numbers give the same effects.
  *
  * Its rules stand beside it, in files named for what they do: pump.ts (which row goes next), answer.ts (the table of
- * docs/spec/client.md, 3), connect.ts (the connection's states), view.ts (rooms).
+ * docs/spec/client.md, 3), connect.ts (the connection's states), token.ts, view.ts and place.ts (rooms), window.ts (how many).
  */
 export class Machine {
   readonly cfg: Config;
@@ -59,8 +61,14 @@ export class Machine {
   aside = 0;
   flights: Flight[] = [];
   refs = 0;
-  gate: Gate = { open: false, probe: undefined, turn: "" };
-  pace: Pace = startPace(0, 0, false);
+  /** Rooms subscribed for sending on this connection, the one sent to longest ago first. */
+  readonly places = new Set<RoomState>();
+  window = newWindow();
+  /** The room of the last release; the next is the one after it by name, round and round. */
+  turn = "";
+  /** The time to an ack, and to a pong. */
+  readonly acks = unmeasured();
+  readonly pongs = unmeasured();
   asks: Asked[] = [];
 
   /** Greatest wall − mono seen since the clock last went back; undefined before the first step. */
@@ -91,11 +99,15 @@ export class Machine {
   };
   #wake = 0;
 
-  constructor(cfg: Config, { owner, rows, rooms }: Load) {
+  constructor(cfg: Config, { owner, rows, inDoubt, rooms }: Load) {
     this.cfg = cfg;
     this.owner = owner;
     for (const { room, cursor } of rooms) roomOf(this, room).view.cursor = cursor;
-    for (const r of rows) load(this, r);
+    const doubted = new Set(inDoubt);
+    for (const r of rows) {
+      const w = load(this, r);
+      if (doubted.has(r.position) && !isAside(r)) w.asking = "doubt";
+    }
   }
 
   /**

@@ -52,7 +52,7 @@ export function reread(m: Machine, rows: readonly Row[]): void {
   }
 }
 
-/** Lifts the waiting times of one room. Attempts, holds and the pace stay. */
+/** Lifts the waiting times of one room. Attempts, holds and the window stay. */
 export function tryNow(m: Machine, room: string): void {
   const r = m.rooms.get(room);
   if (!r) return;

@@ -3,16 +3,18 @@ import { mended } from "./delay.ts";
 import { emit, serverNow } from "./doing.ts";
 import { type Flight, land } from "./flight.ts";
 import type { Machine } from "./machine.ts";
-import { closed } from "./pump.ts";
-import { isKept, newView, type View } from "./view.ts";
+import { isWanted, newView, type View } from "./view.ts";
 
 /** Parked: no answer, as often as allowed; its room is held. */
 export const reasonAttempts = "attempts";
 /** Parked: its body can't be read. */
 export const reasonUnreadable = "unreadable";
 
-/** Why a row's status is asked: it may be older than results are held, or a send of it was refused. */
-export type Why = "retention" | "forbidden";
+/**
+ * Why a row's status is asked: it may be older than results are held; a send of it was refused, and an earlier one may have been
+ * accepted; or its frame was written, and its answer is missing.
+ */
+export type Why = "retention" | "forbidden" | "doubt";
 
 /** OutRow is an outbox row in memory. */
 export interface OutRow {
@@ -31,6 +33,12 @@ export interface OutRow {
   lifted: boolean;
   /** Its status is to be asked before anything else is done. */
   asking: Why | undefined;
+  /** mono: when its only frame was written, for the time to its ack; 0 where there were several, or none here. */
+  sent: number;
+  /** A frame of it left in this process. */
+  here: boolean;
+  /** In doubt since a connection was lost with it. */
+  lost: boolean;
   /** Questions without an answer. */
   asked: number;
   /** mono: not before. */
@@ -85,7 +93,7 @@ function holds(r: Row): boolean {
 export function newRow(m: Machine, row: Row, stored: Row, ticket = 0): OutRow {
   const w: OutRow = {
     ...{ row, stored, room: roomOf(m, row.room), ticket, flight: undefined, after: undefined, lifted: false },
-    ...{ asking: undefined, asked: 0, askAt: 0, settled: false, gone: false },
+    ...{ asking: undefined, sent: 0, here: false, lost: false, asked: 0, askAt: 0, settled: false, gone: false },
   };
   w.room.rows.set(row.id, w);
   place(m, w);
@@ -130,19 +138,16 @@ export function unplace(m: Machine, w: OutRow, was: Row): void {
 export function drop(m: Machine, w: OutRow): void {
   if (w.gone) return;
   w.gone = true;
-  if (w.flight) {
-    const f = w.flight;
-    land(m, f);
-    closed(m, f);
-  }
+  if (w.flight) land(m, w.flight);
   unplace(m, w, w.row);
   w.room.rows.delete(w.row.id);
   prune(m, w.room);
 }
 
 /** Forgets a room of which nothing is kept. */
-function prune(m: Machine, r: RoomState): void {
-  if (r.rows.size > 0 || isKept(r.view) || r.view.sub !== "none") return;
+export function prune(m: Machine, r: RoomState): void {
+  const v = r.view;
+  if (r.rows.size > 0 || isWanted(v) || v.cursor || v.sub !== "none" || v.placed !== "" || v.refused > 0) return;
   m.order = m.order.filter((o) => o !== r);
   m.rooms.delete(r.name);
 }
@@ -187,14 +192,14 @@ export function moveAside(m: Machine, w: OutRow, was: Row): void {
   emit(m, { type: "row", row: w.row, nextIn: 0 });
 }
 
-/** The rows in flight behind w in its room, first to last. */
+/** The sends in flight behind w in its room, first to last. */
 export function behind(w: OutRow): Flight[] {
   const i = w.room.queue.indexOf(w);
   if (i < 0 || w.room.flying === 0) return [];
   const flights: Flight[] = [];
   for (let n = i + 1; n < w.room.queue.length && flights.length < w.room.flying; n++) {
     const f = w.room.queue[n]?.flight;
-    if (f) flights.push(f);
+    if (f && !f.status) flights.push(f);
   }
   return flights;
 }

@@ -1,5 +1,5 @@
 import { sendAsks } from "./ask.ts";
-import { tickLink } from "./connect.ts";
+import { silentBy, tickLink } from "./connect.ts";
 import { remaining } from "./delay.ts";
 import { timeOut } from "./flight.ts";
 import type { Now } from "./input.ts";
@@ -46,17 +46,21 @@ export function nextWake(m: Machine): number {
   const times: number[] = [];
   const l = m.link;
   switch (l.phase) {
+    case "asking":
+      times.push(l.callBy);
+      break;
     case "waiting":
     case "dialing":
     case "greeting":
       times.push(l.at);
       break;
     case "up":
-      times.push(l.pingAt, l.pongBy, l.renewAt, m.evictAt, ...m.flights.map((f) => f.by));
+      times.push(l.pingAt, l.callBy, l.renewAt, m.evictAt, ...m.flights.map((f) => f.by));
+      if (l.pongBy !== 0) times.push(silentBy(m));
       if (l.hello !== "" || l.draining) times.push(l.at);
       if (isSending(m)) {
-        if (m.pace.backlog && !m.gate.probe) times.push(Math.ceil(m.pace.next));
-        for (const r of m.order) times.push(roomWake(r), rowWake(m, r));
+        times.push(m.window.until);
+        for (const r of m.order) times.push(r.view.placeAt, roomWake(r), rowWake(m, r));
       }
   }
   const soonest = Math.min(...times.filter((at) => at > m.now.mono));

@@ -7,9 +7,10 @@ import { command, emit, ref, serverNow } from "./doing.ts";
 import { drain } from "./gap.ts";
 import type { Machine } from "./machine.ts";
 import { arrived } from "./own.ts";
+import { leavePlace } from "./place.ts";
 import { isSending } from "./pump.ts";
-import { type RoomState, roomOf } from "./rows.ts";
-import { actorMismatch, sessionInvalid } from "./welcome.ts";
+import { prune, type RoomState, roomOf } from "./rows.ts";
+import { actorMismatch, sessionInvalid } from "./token.ts";
 
 /**
  * Where a room's subscription stands on this connection.
@@ -25,7 +26,7 @@ export type Subscription = "none" | "asked" | "live" | "denied";
 export interface View {
   /** The app wants its rows. */
   want: boolean;
-  /** The server wants a subscription for a send. */
+  /** The server wants a subscription for a send, and knows none for sending only. */
   sending: boolean;
   /** Rows of a snapshot, undefined for the server's own number. */
   limit: number | undefined;
@@ -40,6 +41,19 @@ export interface View {
   tries: number;
   /** A first page came on this connection: for sends the room counts as subscribed. */
   ready: boolean;
+  /** mono: when it was asked for. */
+  asked: number;
+  /** The number of that command. */
+  frame: number;
+  /** How much the answer may weigh, where an earlier one was cut; 0 for the most. */
+  bytes: number;
+
+  /** The ref of the subscribe by which it takes sends on this connection, "" where none does: it is in Machine.places. */
+  placed: string;
+  /** mono: not subscribed for sending before. */
+  placeAt: number;
+  /** Times in a row that sending was refused. */
+  refused: number;
 
   /** Live rows ahead of a gap, by seq. */
   ahead: Content[];
@@ -55,7 +69,8 @@ export interface View {
 export function newView(): View {
   return {
     ...{ want: false, sending: false, limit: undefined, cursor: undefined, sub: "none", ref: "", by: 0, at: 0 },
-    ...{ tries: 0, ready: false, ahead: [], aheadBy: 0, rowsIn: 0, rowsAt: 0 },
+    ...{ tries: 0, ready: false, asked: 0, frame: 0, bytes: 0, placed: "", placeAt: 0, refused: 0 },
+    ...{ ahead: [], aheadBy: 0, rowsIn: 0, rowsAt: 0 },
   };
 }
 
@@ -64,20 +79,19 @@ export function isWanted(v: View): boolean {
   return v.want || v.sending;
 }
 
-/** Whether its rows are stored. */
+/** Whether its rows are stored: what was subscribed for sending alone moves no view. */
 export function isKept(v: View): boolean {
-  return v.want || v.cursor !== undefined;
-}
-
-/** Whether sends would be refused for want of a subscription. */
-export function blocksSends(v: View): boolean {
-  return isWanted(v) && !v.ready && v.sub !== "denied";
+  return v.want;
 }
 
 export function subscribe(m: Machine, room: string, limit: number | undefined): void {
   const v = roomOf(m, room).view;
   // it was for sends only, or the app asks anew
-  if ((!isKept(v) && v.sub === "live") || v.sub === "denied") v.sub = "none";
+  if (!v.want || v.sub === "denied") {
+    v.sub = "none";
+    v.ref = "";
+    v.at = 0;
+  }
   v.want = true;
   v.limit = limit;
 }
@@ -99,6 +113,32 @@ export function resetView(v: View): void {
   v.ready = false;
   v.ahead = [];
   v.aheadBy = v.by = v.at = v.tries = 0;
+}
+
+/** Forgets what held for a connection that is lost. An answer that was under way with it may have been too long. */
+export function dropViews(m: Machine, written: number): void {
+  for (const r of [...m.order]) {
+    const v = r.view;
+    if (v.sub === "asked" && v.want && v.frame <= written) v.bytes = quarter(m, v.bytes);
+    resetView(v);
+    v.placed = "";
+    v.placeAt = v.refused = 0;
+    m.places.delete(r);
+    prune(m, r);
+  }
+}
+
+/** As small as the answer to a question is asked for, bytes. */
+const leastBytes = 16 * 1024;
+
+/** The next size of an answer that was cut. */
+export function quarter(m: Machine, bytes: number): number {
+  return Math.max(Math.floor((bytes || m.limits.deltaBytes) / 4), leastBytes);
+}
+
+/** What a command says of the size of its answer. */
+export function maxBytes(m: Machine, bytes: number): number | undefined {
+  return m.link.features.includes("maxBytes") && bytes > 0 ? bytes : undefined;
 }
 
 /** Drops the cursor of a view whose rows the store dropped, never one without the other. */
@@ -126,8 +166,13 @@ export function askView(m: Machine, r: RoomState): void {
   const v = r.view;
   v.sub = "asked";
   v.ref = ref(m, "v");
-  v.by = m.now.mono + m.cfg.answerWithin;
-  command(m, { type: "subscribe", ref: v.ref, room: r.name, cursor: v.cursor, limit: v.want ? v.limit : 0 });
+  v.asked = m.now.mono;
+  v.by = m.now.mono + m.cfg.pageWithin;
+  const { limit, cursor } = v.want ? v : { limit: 0, cursor: undefined };
+  v.frame = command(m, {
+    ...{ type: "subscribe", ref: v.ref, room: r.name, cursor, limit },
+    maxBytes: maxBytes(m, v.bytes),
+  });
 }
 
 /** Closes a gap: the server stops the live rows and starts from the cursor. */
@@ -149,22 +194,6 @@ export function subscribeLater(m: Machine, r: RoomState, after: number): void {
   v.at = m.now.mono + Math.max(d, Math.min(after, m.cfg.retryAfterMax));
 }
 
-/**
- * Takes in that the server wants a subscription for a send. Where one was refused before, it is asked for again only after a
- * delay, so that the two refusals don't chase each other.
- */
-export function needSubscription(m: Machine, r: RoomState): void {
-  const v = r.view;
-  v.sending = true;
-  if (v.sub === "live") {
-    v.sub = "none";
-    v.ready = false;
-    v.at = m.now.mono;
-  } else if (v.sub === "denied") {
-    subscribeLater(m, r, 0);
-  }
-}
-
 /** The room whose subscription a ref is of. */
 export function asker(m: Machine, ref: string | undefined): RoomState | undefined {
   return m.order.find((r) => r.view.sub === "asked" && r.view.ref === ref);
@@ -179,9 +208,13 @@ export function subscribeRefused(m: Machine, e: ErrorFrame): void {
   } else if (e.code === "actor_mismatch") {
     actorMismatch(m);
   } else if (isRetryable(e)) {
+    const v = r.view;
     subscribeLater(m, r, e.retryAfterMs ?? 0);
+    if (v.tries > 1) emit(m, { type: "denied", room: r.name, reason: e.code, retryIn: v.at - m.now.mono });
   } else {
+    const { tries } = r.view;
     denied(m, r, e.code);
+    r.view.tries = tries; // of one that is asked for again as sends need it
   }
 }
 
@@ -194,7 +227,7 @@ export function unsubscribed(m: Machine, e: Unsubscribed): void {
 function denied(m: Machine, r: RoomState, reason: string): void {
   resetView(r.view);
   r.view.sub = "denied";
-  if (r.view.want) emit(m, { type: "denied", room: r.name, reason });
+  if (r.view.want) emit(m, { type: "denied", room: r.name, reason, retryIn: 0 });
 }
 
 /** Replaces a view, rows and cursor together. */
@@ -208,8 +241,9 @@ export function snapshot(m: Machine, e: SnapshotFrame): void {
   }
   v.sub = "live";
   v.ready = true;
-  v.tries = 0;
+  v.tries = v.bytes = 0;
   v.ref = "";
+  leavePlace(m, r);
   if (!isKept(v)) return owns(m, e.messages);
   m.counts.snapshots++;
   const cursor = { epoch: e.epoch, after: e.head, messageId: e.headId };

@@ -4,64 +4,12 @@ import { defaultLimits } from "../protocol/frames.ts";
 import type { Owner } from "../store/contract.ts";
 import { liftHolds, retryAfter } from "./answer.ts";
 import { sendAsks } from "./ask.ts";
-import { backOff, cut, setState, tryAfter } from "./connect.ts";
-import { delay } from "./delay.ts";
-import { command, effect, ref } from "./doing.ts";
+import { cut, setState } from "./connect.ts";
+import { command, ref } from "./doing.ts";
 import type { Machine } from "./machine.ts";
-import { startPace } from "./pace.ts";
+import { actorMismatch, askToken, invalid, planRenewal, renewLater } from "./token.ts";
 import { tickViews } from "./view.ts";
-
-const invalid = (cause?: unknown) =>
-  new ClientError("session_invalid", "the server doesn't accept the token", cause === undefined ? {} : { cause });
-
-/** Goes on with a token, on a new connection or for a renewal on the open one. */
-export function gotToken(m: Machine, token: string, error: unknown): void {
-  const l = m.link;
-  const bad = error ?? (token === "" || token === l.refused ? invalid() : undefined);
-  if (l.phase === "asking") {
-    if (bad !== undefined) {
-      l.auth = bad;
-      return backOff(m, bad);
-    }
-    l.offered = token;
-    l.auth = undefined;
-    setState(m, "connecting", undefined, 0);
-    l.conn++;
-    l.frames = 0;
-    l.phase = "dialing";
-    l.at = m.now.mono + m.cfg.dialWithin;
-    m.counts.connects++;
-    effect(m, { kind: "dial", conn: l.conn });
-  } else if (l.phase === "up" && l.hello === "") {
-    if (bad !== undefined) return renewLater(m, bad);
-    l.offered = token;
-    sendHello(m);
-  } else if (l.phase === "up" && bad === undefined) {
-    l.again = true;
-  }
-}
-
-/** Asks the app for its new token and offers it, whatever the connection is doing. */
-export function newToken(m: Machine): void {
-  const l = m.link;
-  l.refused = "";
-  switch (l.phase) {
-    case "up":
-      l.renewAt = 0;
-      return effect(m, { kind: "askToken" });
-    case "asking":
-    case "dialing":
-    case "greeting":
-      l.again = true;
-      return;
-    case "idle":
-    case "waiting":
-      if (!l.want) return;
-      l.giveUp = undefined;
-      l.dials = 0;
-      tryAfter(m, 0);
-  }
-}
+import { newWindow } from "./window.ts";
 
 /** Opens a connection's talk, or renews its session. */
 export function sendHello(m: Machine): void {
@@ -86,18 +34,21 @@ export function welcome(m: Machine, e: Welcome): void {
   l.serverOffset = e.serverTime - m.now.mono;
   l.retention = e.dedupe.retentionMs;
   l.limits = { ...defaultLimits, ...(e.limits as Partial<typeof defaultLimits>) };
+  l.features = e.features ?? [];
   l.hello = l.refused = "";
   l.auth = undefined;
   l.paused = false;
-  l.renewAt = 0;
   if (l.offered !== l.token) {
     l.token = l.offered;
     liftHolds(m);
   }
   if (l.phase === "greeting") begin(m);
+  planRenewal(m);
+  if (l.late !== "" && l.late !== l.token) l.again = true;
+  l.late = "";
   if (l.again) {
     l.again = false;
-    effect(m, { kind: "askToken" });
+    askToken(m);
   }
   setState(m, "online", undefined, 0);
   tickViews(m);
@@ -108,9 +59,9 @@ export function welcome(m: Machine, e: Welcome): void {
 function begin(m: Machine): void {
   const l = m.link;
   l.phase = "up";
-  l.upSince = m.now.mono;
+  l.upSince = l.heard = m.now.mono;
   l.pingAt = m.now.mono + m.cfg.pingEvery;
-  m.pace = startPace(m.cfg.paceStart, m.now.mono, m.pace.backlog);
+  m.window = newWindow();
   m.doing.evict = m.aside > 0;
   m.evictAt = m.now.mono + m.cfg.evictEvery;
 }
@@ -134,37 +85,8 @@ export function helloRefused(m: Machine, e: ErrorFrame): void {
   if (e.code === "actor_mismatch") return actorMismatch(m);
   if (e.code !== "session_invalid") return cut(m, new ServerError(e));
   l.refused = l.offered;
-  if (l.phase === "up") return renewLater(m, invalid());
-  l.auth = invalid();
-  cut(m, l.auth);
-}
-
-/** Pauses the outbox and asks the app for another token, once. */
-export function sessionInvalid(m: Machine): void {
-  const l = m.link;
-  if (l.paused || l.phase !== "up") return;
-  l.paused = true;
-  l.auth = invalid();
-  l.refused = l.token;
-  if (l.hello === "") effect(m, { kind: "askToken" });
-  setState(m, "auth_required", l.auth, 0);
-}
-
-/** Asks the app again after the delay of the law. */
-function renewLater(m: Machine, why: unknown): void {
-  const l = m.link;
-  l.tries++;
-  const d = delay(m.cfg.base, m.cfg.connCap, l.tries, m.cfg.rand());
-  l.renewAt = m.now.mono + d;
-  if (!l.paused) return;
+  const why = invalid();
+  if (l.phase === "up") return renewLater(m, why);
   l.auth = why;
-  setState(m, "auth_required", why, d);
-}
-
-/** Ends a connection on which another actor's token was offered: nothing is sent, nothing shown. */
-export function actorMismatch(m: Machine): void {
-  const l = m.link;
-  l.auth = new ClientError("actor_mismatch", "the token is another actor's");
-  l.refused = l.offered;
-  cut(m, l.auth);
+  cut(m, why);
 }

@@ -206,6 +206,11 @@ export interface Store {
    * of life for too long (docs/spec/client.md, 5).
    */
   drain(): Promise<number>;
+  /**
+   * The positions of the rows that this handle's last drain found sending: frames of them may have reached the server, and nobody
+   * heard an answer. None before a drain.
+   */
+  inDoubt(): readonly number[];
   /** Frees the lock. Changes that name its fence fail from then on. No error where the handle doesn't drain. */
   undrain(): Promise<void>;
   /**

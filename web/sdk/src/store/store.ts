@@ -13,27 +13,38 @@ import { evictable, requeue } from "./rule.ts";
 import { type Query, within } from "./tables.ts";
 
 export class TableStore extends Outbox implements Store {
+  /** Found sending by the last drain. */
+  #doubt: readonly number[] = [];
+
   async drain(): Promise<number> {
     await this.read(async () => {}); // closed, damaged: told before the lock is asked for
     const taken = this.draining ? undefined : await this.lock.take();
     if (!taken) throw new StoreError("draining", "another handle drains it");
+    let doubt: readonly number[] = [];
     try {
       const fence = await this.write(async (t) => {
         const beat = (await t.tables.get("meta", "beat")) as Beat | undefined;
         if (taken.judged && !sameBeat(beat, taken.after)) {
           throw new StoreError("draining", "its drainer is alive");
         }
-        for (const r of await t.rows({ index: "state", lower: "sending", upper: "sending" })) t.update(r, requeue(r));
+        const sending = await t.rows({ index: "state", lower: "sending", upper: "sending" });
+        for (const r of sending) t.update(r, requeue(r));
+        doubt = sending.map((r) => r.position);
         t.put("meta", { name: "beat", fence: t.head.fence + 1, n: 0, hidden: false, free: false } satisfies Beat);
         return ++t.head.fence;
       });
       if (taken.steal && !(await taken.steal())) throw new StoreError("draining", "another handle took the lock");
       this.begin(fence);
+      this.#doubt = doubt;
       return fence;
     } catch (e) {
       this.lock.free();
       throw e;
     }
+  }
+
+  inDoubt(): readonly number[] {
+    return this.#doubt;
   }
 
   async undrain(): Promise<void> {

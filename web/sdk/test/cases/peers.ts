@@ -33,7 +33,7 @@ export class Peer {
   }
 
   write(frame: Value): void {
-    if (!this.gone) this.#on.frame(JSON.stringify(frame));
+    if (!this.gone) this.#on.frame(JSON.stringify(frame, (_, v) => (typeof v === "bigint" ? Number(v) : v))); // a sum is one
   }
 
   /** Ends the connection from this end. */

@@ -58,6 +58,11 @@ export class Rig {
     return opened;
   }
 
+  /** As online, for another actor with a store of their own. */
+  async another(token: string): Promise<{ client: Client; events: ClientEvent[] }> {
+    return this.online({ token, store: await openMemoryStore() });
+  }
+
   /** Sends and returns the id. */
   async say(client: Client, room: string, text: string, data?: unknown): Promise<string> {
     const id = client.nextMessageId();

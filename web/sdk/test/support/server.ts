@@ -22,6 +22,18 @@ export interface Chances {
   readonly unreachable: number;
 }
 
+/** Whom a token is of, and until when: a JWT's claims, else the text itself, for good. */
+function claimsOf(token: string): { sub: string; exp: number } {
+  const [, claims] = token.split(".");
+  if (claims === undefined) return { sub: token, exp: Number.POSITIVE_INFINITY };
+  const { sub, exp } = JSON.parse(atob(claims)) as { sub: string; exp: number };
+  return { sub, exp: exp * 1000 };
+}
+
+/** A token of an actor that expires at a Unix time, ms. */
+export const tokenOf = (sub: string, expires: number): string =>
+  `h.${btoa(JSON.stringify({ sub, exp: expires / 1000 }))}.s`;
+
 const page = 3; // small, so that deltas have more behind them
 
 class Room {
@@ -39,6 +51,10 @@ class Connection {
   readonly on: Listener;
   actor = "";
   over = false;
+  /** Unix ms: when its session ends. */
+  expires = Number.POSITIVE_INFINITY;
+  /** Rooms subscribed, and whether rows come. */
+  readonly subscribed = new Map<string, boolean>();
 
   constructor(on: Listener) {
     this.on = on;
@@ -52,6 +68,19 @@ export class Server {
   /** Frames sent for each id. */
   readonly sends = new Map<string, number>();
   epoch = "e1";
+  /** What it announces in its welcome; without `subscribe.live` it wants no subscription of a sender. */
+  features: string[] = ["subscribe.live", "maxBytes"];
+  limits: { [name: string]: number } = {};
+  /** Commands that came, by their type, and answers of not_subscribed. */
+  readonly came = new Map<string, number>();
+  /** Connections that were opened. */
+  opened = 0;
+  /** Nothing comes through, and no connection ends. */
+  silent = false;
+  /** Whether a token is refused. */
+  refuses: (token: string) => boolean = () => false;
+  /** Called with each command; what it answers is not carried out. */
+  tap: (command: Frame) => boolean | undefined = () => undefined;
   #n = 0;
   readonly #connections = new Set<Connection>();
   readonly #random: () => number;
@@ -73,6 +102,7 @@ export class Server {
       if (c.over) return;
       if (this.#chance(this.chances.unreachable)) return this.#end(c);
       this.#connections.add(c);
+      this.opened++;
       on.opened();
     });
     return { send: (text) => this.#carry(c, () => this.#command(c, text)), close: () => this.#end(c) };
@@ -84,6 +114,11 @@ export class Server {
     if (epoch === this.epoch) return;
     this.epoch = epoch;
     for (const r of this.rooms.values()) r.epoch = epoch;
+  }
+
+  /** Ends every session, whatever its token said; a hello begins another. */
+  expireAll(): void {
+    for (const c of this.#connections) c.expires = this.#time.unix;
   }
 
   #end(c: Connection): void {
@@ -98,7 +133,7 @@ export class Server {
   #carry(c: Connection, f: () => void): void {
     if (this.#chance(this.chances.cut)) return this.#end(c);
     this.#time.after(5, () => {
-      if (!c.over) f();
+      if (!c.over && !this.silent) f();
     });
   }
 
@@ -119,16 +154,24 @@ export class Server {
       const { ref, room, clientMessageId } = cmd;
       this.#give(c, { type: "error", ref, code, message: "", retryable, ...(room && { room }), clientMessageId });
     };
+    this.#count(cmd.type as string);
+    if (this.tap(cmd)) return;
+    if (cmd.type !== "hello" && this.#time.unix >= c.expires) return refuse("session_invalid", false);
     switch (cmd.type) {
-      case "hello":
-        c.actor = cmd.token as string;
+      case "hello": {
+        const { sub, exp } = claimsOf(cmd.token as string);
+        if (this.refuses(cmd.token as string) || this.#time.unix >= exp) return refuse("session_invalid", false);
+        c.actor = sub;
+        c.expires = exp;
         return this.#give(c, this.#welcome(c, cmd.ref));
+      }
       case "ping":
         return this.#give(c, { type: "pong", ref: cmd.ref, serverTime: this.#time.unix });
       case "subscribe":
         return this.#subscribe(c, cmd);
       case "unsubscribe":
         this.#room(cmd.room).live.delete(c);
+        c.subscribed.delete(cmd.room);
         return this.#give(c, { type: "unsubscribed", ref: cmd.ref, room: cmd.room });
       case "send":
         return this.#send(c, cmd, refuse);
@@ -142,7 +185,8 @@ export class Server {
   #welcome(c: Connection, ref: string): Frame {
     return {
       ...{ type: "welcome", ref, session: "s", actor: c.actor, server: "srv", epoch: this.epoch },
-      ...{ serverTime: this.#time.unix, limits: {}, dedupe: { retentionMs: 30 * 24 * 3600_000 } },
+      ...{ serverTime: this.#time.unix, limits: this.limits, dedupe: { retentionMs: 30 * 24 * 3600_000 } },
+      features: this.features,
     };
   }
 
@@ -158,6 +202,10 @@ export class Server {
   #send(c: Connection, cmd: Frame & { room: string }, refuse: (code: string, retryable: boolean) => void): void {
     const id = cmd.clientMessageId as string;
     this.sends.set(id, (this.sends.get(id) ?? 0) + 1);
+    if (this.features.includes("subscribe.live") && !c.subscribed.has(cmd.room)) {
+      this.#count("not_subscribed");
+      return refuse("not_subscribed", false);
+    }
     const r = this.#room(cmd.room);
     const known = this.#find(c, cmd);
     if (known) {
@@ -185,8 +233,23 @@ export class Server {
     return m.actor === to.actor ? { ...m, clientMessageId } : m;
   }
 
-  #subscribe(c: Connection, { ref, room, cursor }: Frame & { room: string }): void {
+  #count(what: string): void {
+    this.came.set(what, (this.came.get(what) ?? 0) + 1);
+  }
+
+  #subscribe(c: Connection, { ref, room, cursor, live, maxBytes }: Frame & { room: string }): void {
     const r = this.#room(room);
+    const known = this.features.includes("subscribe.live");
+    const places = [...c.subscribed.values()].filter((l) => !l).length;
+    if (known && live === false) {
+      if (!c.subscribed.has(room) && places >= (this.limits.sendRooms ?? 1000)) {
+        return this.#give(c, { type: "error", ref, room, code: "rate_limited", message: "", retryable: true });
+      }
+      r.live.delete(c);
+      c.subscribed.set(room, false);
+      return this.#give(c, { type: "subscribed", ref, room, live: false });
+    }
+    c.subscribed.set(room, true);
     const at = cursor as { epoch: string; after: number; messageId: string } | undefined;
     const head = r.rows.length;
     const answer = { ref, room, epoch: r.epoch, head, headId: r.rows.at(-1)?.messageId ?? "" };
@@ -194,7 +257,10 @@ export class Server {
     r.live.delete(c);
     if (!at || !fits) {
       r.live.add(c);
-      return this.#give(c, { type: "snapshot", ...answer, messages: r.rows.slice(-200).map((m) => this.#copy(c, m)) });
+      const rows = r.rows.slice(-200).map((m) => this.#copy(c, m));
+      while (rows.length > 1 && JSON.stringify(rows).length > ((maxBytes as number) ?? Number.POSITIVE_INFINITY))
+        rows.shift();
+      return this.#give(c, { type: "snapshot", ...answer, messages: rows });
     }
     const messages = r.rows.slice(at.after, at.after + page).map((m) => this.#copy(c, m));
     const more = at.after + page < head;

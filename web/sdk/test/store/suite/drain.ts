@@ -52,8 +52,9 @@ async function sendingNotBelieved(s: Suite) {
   const row = (await add(st, entry("r", 1)))[0]!;
   const sent = (await apply(st, await st.drain(), sending(row))).row!;
   const again = await s.afterCrash();
-  equal("before a drainer", await list(again), [sent]);
+  equal("before a drainer", [await list(again), again.inDoubt()], [[sent], []]);
   await again.drain();
+  equal("in doubt", again.inDoubt(), [sent.position]);
   equal("after", await list(again), [{ ...sent, state: "queued", revision: sent.revision + 1 }]);
   equal("counts", (await again.counts()).sending, 0);
 }
