@@ -83,6 +83,7 @@ type setup struct {
 	change func(*config.Config)
 	wrap   func(store.Store) store.Store
 	reload func() (config.Config, error)
+	log    slog.Handler // nil: nowhere
 }
 
 func start(t *testing.T, o setup) *running {
@@ -101,6 +102,9 @@ func start(t *testing.T, o setup) *running {
 	host := serve.Host{
 		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), Signals: r.signals, Started: func(a serve.Addresses) { started <- a },
 		Reloads: r.reloads, Reload: o.reload,
+	}
+	if o.log != nil {
+		host.Log = slog.New(o.log)
 	}
 	if o.wrap != nil {
 		host.Store = func(c config.Config, log *slog.Logger) (store.Store, error) {

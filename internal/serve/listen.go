@@ -129,7 +129,7 @@ func (s *server) operators(connections int) *limit.Gate {
 func (s *server) newServer(h http.Handler) *http.Server {
 	t := s.config.Timeouts
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: t.Header, ReadTimeout: t.Body, WriteTimeout: t.Body + t.Send + t.Write, IdleTimeout: t.Idle,
+		Handler: wire.Traced(h, s.log, s.admission.Proxies), ReadHeaderTimeout: t.Header, ReadTimeout: t.Body, WriteTimeout: t.Body + t.Send + t.Write, IdleTimeout: t.Idle,
 		MaxHeaderBytes: s.config.Limits.Header, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }

@@ -34,12 +34,13 @@ type Door struct {
 	Limits  *limit.Admission
 
 	mux      *http.ServeMux
-	draining atomic.Int64 // ms over which clients are told to come back, once the server goes down
+	refused  *limit.Teller // of tokens
+	draining atomic.Int64  // ms over which clients are told to come back, once the server goes down
 }
 
 // NewDoor makes a door whose requests are bounded by l.
 func NewDoor(l *limit.Admission, a auth.Verifier, m *telemetry.Metrics, log *slog.Logger, wait time.Duration) *Door {
-	return &Door{Auth: a, Metrics: m, Log: log, Wait: wait, Limits: l, mux: http.NewServeMux()}
+	return &Door{Auth: a, Metrics: m, Log: log, Wait: wait, Limits: l, mux: http.NewServeMux(), refused: limit.NewTeller(log, nil)}
 }
 
 // Drain answers every further request with draining and a time to come back, spread evenly over spreadMs.
@@ -152,7 +153,7 @@ func (d *Door) Session(w http.ResponseWriter, r *http.Request) *auth.Session {
 	defer cancel()
 	session, err := d.Auth.Verify(ctx, token)
 	if err != nil {
-		d.Log.Info("a token was refused", "error", err, "cause", errors.Unwrap(err))
+		d.refused.Tell("token", "a token was refused", d.Limits.Proxies.Of(r), "route", r.Pattern, "request", RequestID(r.Context()), "error", err, "cause", errors.Unwrap(err))
 		d.Refuse(w, Error(auth.CodeOf(err), err.Error(), 0))
 		return nil
 	}

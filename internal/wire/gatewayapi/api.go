@@ -212,7 +212,7 @@ func handle[I, O any](s *server, api huma.API, op huma.Operation, f func(context
 		if p := new(GatewayProblem); errors.As(err, &p) {
 			return nil, p
 		}
-		s.Log.Warn("the gateway's books didn't answer", "operation", op.OperationID, "error", err)
+		s.Log.Warn("the gateway's books didn't answer", "operation", op.OperationID, "request", wire.RequestID(ctx), "error", err)
 		return nil, problem(codeUnavailable, "the store can't answer now")
 	})
 	delete(op.Responses, "422") // the framework's own words: what is wrong with a request is a 400 here

@@ -107,7 +107,7 @@ func (s *server) caughtUp(ctx context.Context, w http.ResponseWriter, name strin
 }
 
 func (s *server) unavailable(w http.ResponseWriter, what string, err error) {
-	s.Door.Log.Warn("the store didn't answer", "command", what, "error", err)
+	s.Door.Log.Warn("the store didn't answer", "command", what, "request", w.Header().Get(wire.RequestIDHeader), "error", err)
 	s.refuse(w, wire.Error(protocol.Unavailable, "the store can't answer now", 0))
 }
 

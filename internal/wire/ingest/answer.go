@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hapax/internal/gateway"
+	"hapax/internal/wire"
 	"hapax/protocol"
 )
 
@@ -110,7 +111,8 @@ func (d *delivery) refusal(p *Problem) (answer func()) {
 	d.count(string(p.Code))
 	if d.known && !p.Code.Rule().Retryable {
 		d.s.tell.Do(func() {
-			d.s.Log.Info("a delivery was refused", "tenant", d.source.Source.Tenant, "source", d.source.Source.Name, "code", p.Code, "detail", p.Detail)
+			d.s.Log.Info("a delivery was refused", "tenant", d.source.Source.Tenant, "source", d.source.Source.Name, "code", p.Code, "detail", p.Detail,
+				"request", wire.RequestID(d.r.Context()))
 		})
 	}
 	return func() { d.status = p.Write(d.w) }

@@ -54,8 +54,9 @@ type Options struct {
 // Server holds the connections.
 type Server struct {
 	Options
-	accept *rate.Limiter
-	cuts   *limit.Teller
+	accept  *rate.Limiter
+	cuts    *limit.Teller
+	refused *limit.Teller // of tokens
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
@@ -73,7 +74,7 @@ func (s *Server) now() int64 {
 // New returns a server without connections.
 func New(o Options) *Server {
 	return &Server{
-		Options: o, conns: make(map[*conn]struct{}), cuts: limit.NewTeller(o.Log, o.Metrics.Cut),
+		Options: o, conns: make(map[*conn]struct{}), cuts: limit.NewTeller(o.Log, o.Metrics.Cut), refused: limit.NewTeller(o.Log, nil),
 		accept: rate.NewLimiter(rate.Limit(o.Limits.ConnectionsPerSecond), o.Limits.ConnectionsBurst),
 	}
 }

@@ -63,7 +63,7 @@ func (c *conn) signIn(actor string) bool {
 
 func (c *conn) helloFailed(cmd *protocol.Command, err error) error {
 	// The cause is for the log; err itself says to the client no more than what it can mend.
-	c.server.Log.Info("a token was refused", "client", cmd.Client, "error", err, "cause", errors.Unwrap(err))
+	c.server.refused.Tell("token", "a token was refused", c.client, "route", "/v1/ws", "client", cmd.Client, "error", err, "cause", errors.Unwrap(err))
 	code := auth.CodeOf(err)
 	e := wire.Error(code, err.Error(), 0)
 	e.Ref = cmd.Ref

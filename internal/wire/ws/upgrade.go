@@ -39,7 +39,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if turnedAway {
 		s.Metrics.TurnedAway("rate")
 	}
-	upgrader := ws.HTTPUpgrader{Protocol: func(p string) bool { return p == protocol.Subprotocol }, Timeout: s.Limits.Write}
+	id := http.Header{wire.RequestIDHeader: w.Header().Values(wire.RequestIDHeader)}
+	upgrader := ws.HTTPUpgrader{Header: id, Protocol: func(p string) bool { return p == protocol.Subprotocol }, Timeout: s.Limits.Write}
 	nc, rw, _, err := upgrader.Upgrade(r, w)
 	if err != nil {
 		if nc != nil {
