@@ -72,7 +72,7 @@ func printAdvice(w io.Writer, a *settlement.Advice) error {
 	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "repeats\t%d\t%s\n", a.Repeats.Events, a.Repeats.Amount.String())
 	if a.Repeats.Events > 0 {
-		fmt.Fprintf(t, "longest gap\t%d s\t%s %s %s\n", a.LongestGapS, a.LongestGapKey[0], a.LongestGapKey[1], a.LongestGapKey[2])
+		fmt.Fprintf(t, "longest gap\t%d s\t%s %s %s\n", a.LongestGapS, shown(a.LongestGapKey[0]), shown(a.LongestGapKey[1]), shown(a.LongestGapKey[2]))
 	}
 	fmt.Fprintf(t, "let through as configured\t%d\t%s\n", a.LetThrough.Events, a.LetThrough.Amount.String())
 	for i := range a.Windows {

@@ -104,7 +104,7 @@ const tailUnknown = "whether the log's end was cut off, or the whole is an older
 func (a *audited) print(w io.Writer) error {
 	var out strings.Builder
 	for _, issue := range a.proof.Issues {
-		fmt.Fprintln(&out, issue)
+		fmt.Fprintln(&out, shownLines(issue))
 	}
 	if more := a.proof.Found - int64(len(a.proof.Issues)); more > 0 {
 		fmt.Fprintf(&out, "and %d more\n", more)

@@ -261,7 +261,7 @@ func (c *connection) tell(w io.Writer, e client.Event) {
 }
 
 // oneLine makes one harmless line of what may hold a server's words.
-func oneLine(text string) string { return harmless(strings.Join(strings.Fields(text), " ")) }
+func oneLine(text string) string { return shown(strings.Join(strings.Fields(text), " ")) }
 
 // hopeless says whether an event means that a command can't go on without somebody's help, and why.
 func hopeless(e client.Event) error {

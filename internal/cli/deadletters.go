@@ -86,7 +86,7 @@ func printDeadLetter(w io.Writer, asJSON bool, d *deadLetter) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(d)
 	}
-	_, err := fmt.Fprintf(w, "%s  %s  %s  %s  %d sends, last at %s: %s\n", d.ID, harmless(d.Tenant), harmless(d.Source), harmless(d.Key), d.Sends,
+	_, err := fmt.Fprintf(w, "%s  %s  %s  %s  %d sends, last at %s: %s\n", d.ID, shown(d.Tenant), shown(d.Source), shown(d.Key), d.Sends,
 		time.UnixMilli(d.LastSentAt).Format(time.DateTime), harmless(d.Reason))
 	return err
 }
@@ -185,10 +185,10 @@ func eachID(cmd *cobra.Command, ids []string, done string, f func(ctx context.Co
 			return err
 		}
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", harmless(id), err))
+			faults = append(faults, fmt.Errorf("%s: %w", shown(id), err))
 			continue
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", harmless(id), done); err != nil {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", shown(id), done); err != nil {
 			return &ExitError{Code: ExitMachine, Err: err}
 		}
 	}

@@ -130,7 +130,7 @@ func printRow(cmd *cobra.Command, asJSON bool, r store.Row) error {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(rowJSON(r))
 	}
 	o := rowJSON(r)
-	line := fmt.Sprintf("%s %s %s, attempts %d", harmless(o.Room), o.ID, o.State, o.Attempts)
+	line := fmt.Sprintf("%s %s %s, attempts %d", shown(o.Room), o.ID, o.State, o.Attempts)
 	if o.NextAt > 0 {
 		line += ", next at " + time.UnixMilli(o.NextAt).Format(time.DateTime)
 	}

@@ -41,7 +41,7 @@ func outputFolder(what, path string, empty bool) error {
 		return usage("%s: %w", what, err)
 	}
 	if len(entries) > 0 {
-		return usage("%s: %s isn't empty: it holds %s", what, path, harmless(entries[0].Name()))
+		return usage("%s: %s isn't empty: it holds %s", what, path, shown(entries[0].Name()))
 	}
 	return nil
 }

@@ -68,18 +68,21 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		exit = &ExitError{Code: ExitUsage, Err: err}
 	}
 	if exit.Err != nil {
-		fmt.Fprintf(stderr, "hapax: %v\n", exit.Err)
+		fmt.Fprintf(stderr, "hapax: %s\n", shownLines(exit.Err.Error()))
 	}
 	return exit.Code
 }
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "hapax",
-		Short:         "Messages and events take effect once, in order, and it can be proved",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:              "hapax",
+		Version:          versionLine(),
+		Short:            "Messages and events take effect once, in order, and it can be proved",
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { warnOfSecrets(cmd) },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(
 		newSend(),
 		newTail(),

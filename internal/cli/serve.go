@@ -47,6 +47,9 @@ configuration is wrong, or the data folder is in use or of a newer version, 70 t
 			logger := telemetry.NewLogger(cmd.ErrOrStderr(), c.Log.Level, c.Log.Format)
 			log.SetFlags(0)
 			log.SetOutput(telemetry.Libraries(logger))
+			for _, w := range serve.Warnings(&c) {
+				logger.Warn("the configuration works and shouldn't be so", "warning", w)
+			}
 			return serveExit(serve.Run(cmd.Context(), c, serve.Host{
 				Log:     logger,
 				Signals: signals,

@@ -9,11 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -199,31 +196,12 @@ func (f *tailFlags) print(w io.Writer, m *protocol.Message) error {
 
 // appendText writes a message for people: seq, time, actor, text, data. What a terminal would obey is shown, not done.
 func appendText(dst []byte, m *protocol.Message) []byte {
-	dst = fmt.Appendf(dst, "%d %s %s: %s", m.Seq, time.UnixMilli(m.At).Format(time.DateTime), harmless(m.Actor), harmless(m.Text))
+	dst = fmt.Appendf(dst, "%d %s %s: %s", m.Seq, time.UnixMilli(m.At).Format(time.DateTime), shown(m.Actor), harmless(m.Text))
 	if len(m.Data) > 0 {
 		dst = append(append(dst, ' '), harmless(string(m.Data))...)
 	}
 	return dst
 }
-
-// harmless replaces what is not to be printed (control characters, marks that change the direction) by its escape.
-func harmless(s string) string {
-	if strings.IndexFunc(s, hidden) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hidden(r) {
-			q := strconv.QuoteRuneToASCII(r)
-			b.WriteString(q[1 : len(q)-1])
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // bookmark is the place in a store's feed of a room up to which lines were written. Without a store it is in memory only.
 type bookmark struct {

@@ -73,7 +73,7 @@ func printReport(cmd *cobra.Command, asJSON bool, r *pebble.Report) error {
 		}{r.OK(), r})
 	}
 	for _, fault := range r.Faults {
-		if _, err := fmt.Fprintln(out, fault); err != nil {
+		if _, err := fmt.Fprintln(out, shownLines(fault)); err != nil {
 			return err
 		}
 	}

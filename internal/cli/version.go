@@ -17,16 +17,21 @@ func newVersion() *cobra.Command {
 		Short: "Print the version of the program and of what it was built with",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			revision := "unknown"
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						revision = s.Value
-					}
-				}
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "hapax %s (%s, %s, protocol 1)\n", Version, revision, runtime.Version())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine is what `hapax version` and `hapax --version` print.
+func versionLine() string {
+	revision := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	return fmt.Sprintf("hapax %s (%s, %s, protocol 1)", Version, revision, runtime.Version())
 }

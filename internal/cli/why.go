@@ -58,7 +58,7 @@ damaged · 3 policy.tsv is wrong, or there is no store · 64 wrong usage · 70 t
 
 func printChain(w io.Writer, c *settlement.Chain) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s  %s  %s\n", c.Tenant, c.Source, c.DedupeKey)
+	fmt.Fprintf(&out, "%s  %s  %s\n", shown(c.Tenant), shown(c.Source), shown(c.DedupeKey))
 	if len(c.Steps) == 0 {
 		fmt.Fprintf(&out, "no event of this key (registered: %t)\n", c.Registered)
 	}

@@ -43,7 +43,7 @@ func whyOfStore(cmd *cobra.Command, data string, n gateway.Name, asJSON bool) er
 
 func printStoreChain(w io.Writer, c *export.Chain) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s  %s  %s\n", c.Name.Tenant, c.Name.Source, c.Name.Key)
+	fmt.Fprintf(&out, "%s  %s  %s\n", shown(c.Name.Tenant), shown(c.Name.Source), shown(c.Name.Key))
 	if len(c.Steps) == 0 {
 		fmt.Fprintf(&out, "no event of this key (registered: %t)\n", c.Registered)
 	}

@@ -1,5 +1,5 @@
 import { count } from "../core/text.ts";
-import { visible } from "../rooms/visible.ts";
+import { named } from "../rooms/visible.ts";
 import type { Ledger } from "./books.ts";
 import { useBooks } from "./use-books.ts";
 
@@ -66,7 +66,7 @@ export function LedgerView({ tenant, source, onKey }: LedgerProps) {
               {books.map((b) => (
                 <tr key={`${b.source} ${b.currency}`}>
                   <th scope="row">
-                    <bdi>{b.source}</bdi>
+                    <bdi>{named(b.source)}</bdi>
                   </th>
                   <td class="number">{count(b.counts.accept)}</td>
                   <td class="number">{count(b.counts.dedupe)}</td>
@@ -88,11 +88,11 @@ export function LedgerView({ tenant, source, onKey }: LedgerProps) {
                 <tr key={`${k.source} ${k.currency} ${k.key}`}>
                   <th scope="row">
                     <button type="button" class="link" onClick={() => onKey(k.source, k.key)}>
-                      <bdi>{visible(k.key)}</bdi>
+                      <bdi>{named(k.key)}</bdi>
                     </button>
                   </th>
                   <td>
-                    <bdi>{k.source}</bdi>
+                    <bdi>{named(k.source)}</bdi>
                   </td>
                   <td class="number">{count(k.hits)} times</td>
                 </tr>

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { count, many, preciseTime, shortDay } from "../core/text.ts";
-import { visible } from "../rooms/visible.ts";
+import { named } from "../rooms/visible.ts";
 import { books, type Delivery, type Letters, query } from "./books.ts";
 import { useBooks } from "./use-books.ts";
 
@@ -66,7 +66,7 @@ export function DeadLetters({ tenant, source, dead }: LettersProps) {
               {list.map((d) => (
                 <tr key={d.id}>
                   <th scope="row">
-                    <bdi>{visible(d.key)}</bdi> <span class="muted">{d.source}</span>
+                    <bdi>{named(d.key)}</bdi> <span class="muted">{named(d.source)}</span>
                   </th>
                   <td>{(d.reason ?? "").replaceAll("_", " ")}</td>
                   <td class="number">{many(d.sends, "send")}</td>

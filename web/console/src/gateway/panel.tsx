@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { count, lasted } from "../core/text.ts";
+import { named } from "../rooms/visible.ts";
 import { WindowAdvice } from "./advice.tsx";
 import { fault, type Proof, readSources, type Source, sources } from "./books.ts";
 import { DecisionsChart } from "./decisions.tsx";
@@ -67,7 +68,7 @@ function Books({ list }: { readonly list: readonly Source[] }) {
           >
             {tenants.map((t) => (
               <option key={t} value={t}>
-                {t}
+                {named(t)}
               </option>
             ))}
           </select>
@@ -78,7 +79,7 @@ function Books({ list }: { readonly list: readonly Source[] }) {
             <option value="">all of them</option>
             {own.map((s) => (
               <option key={s.source} value={s.source}>
-                {s.source}
+                {named(s.source)}
               </option>
             ))}
           </select>

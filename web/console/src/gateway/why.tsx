@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { preciseTime, shortDay } from "../core/text.ts";
-import { visible } from "../rooms/visible.ts";
+import { named, visible } from "../rooms/visible.ts";
 import { books, type GatewayEvent, query, type Source } from "./books.ts";
 
 export interface Asked {
@@ -58,7 +58,7 @@ export function Why({ tenant, list, asked }: WhyProps) {
           <select value={source.value} onChange={(e) => (source.value = e.currentTarget.value)}>
             {list.map((s) => (
               <option key={s.source} value={s.source}>
-                {s.source}
+                {named(s.source)}
               </option>
             ))}
           </select>

@@ -5,7 +5,7 @@ import { now } from "../core/clock.ts";
 import { complain, counts, touchOutbox } from "../core/hapax.ts";
 import { standing } from "../core/reasons.ts";
 import { bytes, count, preciseTime, wait } from "../core/text.ts";
-import { visible } from "../rooms/visible.ts";
+import { named, visible } from "../rooms/visible.ts";
 import { exportOutbox } from "./export.ts";
 import { further, limit, type Shown, shown, watchOutbox } from "./rows.ts";
 import { StorageFacts } from "./storage.tsx";
@@ -112,7 +112,7 @@ function OutboxRow({ client, row, text }: OutboxProps & Shown) {
     <tr class={s.word} data-row={row.id}>
       <td>
         <a href={linkTo("rooms", row.room)}>
-          <bdi>{row.room}</bdi>
+          <bdi>{named(row.room)}</bdi>
         </a>
       </td>
       <td class="excerpt">

@@ -5,6 +5,7 @@
 
 import { signal } from "@preact/signals";
 import type { Line } from "./lines.ts";
+import { named } from "./visible.ts";
 
 interface Spoken {
   readonly id: number;
@@ -36,7 +37,7 @@ export function Announcer() {
     <div class="unseen" role="log" aria-label="New messages" aria-live="polite" aria-relevant="additions">
       {spoken.value.map((s) => (
         <p key={s.id}>
-          {s.who !== "" && <bdi>{s.who}: </bdi>}
+          {s.who !== "" && <bdi>{named(s.who)}: </bdi>}
           <bdi>{s.text}</bdi>
         </p>
       ))}

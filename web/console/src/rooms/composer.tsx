@@ -6,6 +6,7 @@ import { actor } from "../core/sign-in.ts";
 import { draftOf } from "./drafts.ts";
 import { outgoingOf } from "./outgoing.ts";
 import type { RoomView } from "./view.ts";
+import { named } from "./visible.ts";
 
 const encoder = new TextEncoder();
 
@@ -51,7 +52,7 @@ export function Composer({ client, view }: ComposerProps) {
       }}
     >
       <label class="unseen" for="composer">
-        Message to {view.room}
+        Message to {named(view.room)}
       </label>
       <textarea
         id="composer"

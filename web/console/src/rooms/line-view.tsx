@@ -2,6 +2,7 @@ import { actor } from "../core/sign-in.ts";
 import { dayOf, sameDay, timeOfDay } from "../core/text.ts";
 import { Body } from "./body.tsx";
 import type { Line } from "./lines.ts";
+import { named } from "./visible.ts";
 
 /** Lines of one actor within this time stand under one name. */
 const together = 5 * 60_000;
@@ -23,7 +24,8 @@ export function LineView({ line, before }: LineProps) {
       <span class="seq">{line.seq}</span>
       <div class="said">
         <span class={lead ? "who" : "unseen"}>
-          <bdi>{line.actor}</bdi> {lead && <time dateTime={new Date(line.at).toISOString()}>{timeOfDay(line.at)}</time>}
+          <bdi>{named(line.actor)}</bdi>{" "}
+          {lead && <time dateTime={new Date(line.at).toISOString()}>{timeOfDay(line.at)}</time>}
         </span>
         <Body text={line.text} data={line.data} />
       </div>

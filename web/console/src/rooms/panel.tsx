@@ -6,6 +6,7 @@ import { current } from "./current.ts";
 import { RoomList } from "./room-list.tsx";
 import { Stream } from "./stream.tsx";
 import type { RoomView } from "./view.ts";
+import { named } from "./visible.ts";
 
 /** The rooms: their list, and the one that is open. */
 export function RoomsPanel({ client }: { readonly client: Client }) {
@@ -41,7 +42,7 @@ function Room({ client, view }: { readonly client: Client; readonly view: RoomVi
           ‹
         </a>
         <h1 id="room-title" tabIndex={-1}>
-          <bdi>{view.room}</bdi>
+          <bdi>{named(view.room)}</bdi>
         </h1>
         <Notes view={view} />
       </header>

@@ -4,6 +4,7 @@ import { go, route } from "../core/route.ts";
 import { count } from "../core/text.ts";
 import { listed, listFault, noteRoom, rooms } from "./list.ts";
 import { seenOf } from "./seen.ts";
+import { named } from "./visible.ts";
 
 /** The rooms, with what is new in each, and a line to open another by its name. */
 export function RoomList() {
@@ -57,7 +58,7 @@ function Entry({ room, head }: { readonly room: string; readonly head: number })
   const fresh = here || seen === undefined ? 0 : Math.max(0, head - seen);
   return (
     <a href={linkTo("rooms", room)} aria-current={here ? "page" : undefined} class={fresh > 0 ? "fresh" : ""}>
-      <bdi>{room}</bdi>
+      <bdi>{named(room)}</bdi>
       {fresh > 0 && (
         <span class="badge">
           {count(fresh)}

@@ -5,6 +5,7 @@ import { count } from "../core/text.ts";
 import { BlockView, Sight } from "./block-view.tsx";
 import { see } from "./seen.ts";
 import type { RoomView } from "./view.ts";
+import { named } from "./visible.ts";
 import { WaitingView } from "./waiting-view.tsx";
 
 /** Nearer to the end than this, in pixels, the reader is taken to read along. */
@@ -66,7 +67,7 @@ export function Stream({ client, view }: StreamProps) {
   return (
     <div class="stream-frame">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keys must scroll what only a pointer else could */}
-      <section ref={box} class="stream" tabIndex={0} aria-label={`Messages in ${view.room}`} onScroll={scrolled}>
+      <section ref={box} class="stream" tabIndex={0} aria-label={`Messages in ${named(view.room)}`} onScroll={scrolled}>
         <Top view={view} />
         {/* biome-ignore lint/a11y/useSemanticElements: blocks stand between the list and its items */}
         <div role="list" aria-label="Messages">

@@ -10,6 +10,7 @@ import { current, followRoute } from "../rooms/current.ts";
 import { watchRooms } from "../rooms/list.ts";
 import { RoomsPanel } from "../rooms/panel.tsx";
 import { openSeen } from "../rooms/seen.ts";
+import { named } from "../rooms/visible.ts";
 import { ServerPanel } from "../server/panel.tsx";
 import { ConnectionState } from "./connection.tsx";
 import { Mark } from "./mark.tsx";
@@ -69,7 +70,7 @@ export function Frame() {
         <ConnectionState connection={connection.value} here={drains.value} />
         <Switches />
         <div class="rail-foot">
-          <bdi class="rail-actor">{who}</bdi>
+          <bdi class="rail-actor">{named(who)}</bdi>
           <ThemeButton />
           <button type="button" class="quiet" onClick={signOut}>
             Sign out
