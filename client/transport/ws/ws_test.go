@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"hapax/client/transport"
 	"hapax/protocol"
 )
 
@@ -173,5 +174,42 @@ func TestDialGivesUpWithItsContext(t *testing.T) {
 	defer cancel()
 	if _, err := (Dialer{}).Dial(ctx, "ws://"+l.Addr().String()); err == nil {
 		t.Fatal("dialled")
+	}
+}
+
+// G1: until the welcome little is read, then as much as the server announces.
+func TestTheReadLimitIsTheServers(t *testing.T) {
+	sizes := []int{protocol.WelcomeFrame, 1 << 20, 1<<20 + 1}
+	url := serve(t, hapax, func(ctx context.Context, c *websocket.Conn) {
+		for _, n := range sizes {
+			if c.Write(ctx, websocket.MessageText, []byte(strings.Repeat("x", n))) != nil {
+				return
+			}
+		}
+		_, _, _ = c.Read(ctx)
+	})
+	for name, d := range map[string]struct {
+		Dialer
+		read int
+	}{
+		"announced": {Dialer{}, 2}, "less by the app's word": {Dialer{ReadLimit: 1 << 19}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := d.Dial(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			for i, n := range sizes {
+				b, err := c.Read(t.Context())
+				if (err == nil) != (i < d.read) || err == nil && len(b) != n {
+					t.Fatalf("frame %d: %d bytes, %v", i, len(b), err)
+				}
+				if err != nil {
+					return
+				}
+				c.(transport.Limited).SetReadLimit(1 << 20)
+			}
+		})
 	}
 }
