@@ -70,7 +70,7 @@ func TestClockGoesBack(t *testing.T) {
 	}
 }
 
-// C16: a clock a year ahead means now, by the pace; back again, what was tried in that year waits within the cap.
+// C16: a clock a year ahead means now, as the window lets; back again, what was tried in that year waits within the cap.
 func TestClockAYearAheadAndBack(t *testing.T) {
 	const year = 365 * 24 * 3600_000
 	r := newRig(t, Config{})
@@ -105,7 +105,7 @@ func TestClockAYearAheadAndBack(t *testing.T) {
 	}
 }
 
-// The whole outbox is mended in one transaction at the start, and goes by the pace.
+// The whole outbox is mended in one transaction at the start, and goes as the window lets.
 func TestRestartWithAClockBehindIsNoBurst(t *testing.T) {
 	r := newRig(t, Config{Rand: func() float64 { return 0 }})
 	r.connect()

@@ -66,7 +66,7 @@ func (m *Machine) reread(rows []store.Row) {
 	}
 }
 
-// tryNow lifts the waiting times of one room. Attempts, holds and the pace stay.
+// tryNow lifts the waiting times of one room. Attempts, holds and the window stay.
 func (m *Machine) tryNow(name string) {
 	r := m.rooms[name]
 	if r == nil {
