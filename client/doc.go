@@ -32,7 +32,8 @@
 // # Several processes
 //
 // Processes may share a store. One drains it: it holds a lock that the kernel frees when it dies. The others add, list,
-// retry, cancel and wait; one of them takes over when it ends.
+// retry, cancel, wait and read: the rooms to which they subscribe are noted in the store, and the first subscribes for them. One of them
+// takes over when it ends. Questions (History, Status) of the others wait for that.
 //
 // # Reading on
 //

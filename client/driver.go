@@ -32,6 +32,7 @@ type driver struct {
 
 	connect bool           // the app's wishes, for the machine after the next
 	rooms   map[string]int // room → rows of a snapshot
+	wanting wanting
 }
 
 func newDriver(c *Client) *driver {
@@ -151,6 +152,9 @@ func (d *driver) note(in []session.Input) []session.Input {
 			d.rooms[i.Room] = i.Limit
 		case session.Unsubscribe:
 			delete(d.rooms, i.Room)
+			if d.m != nil && d.wants(i.Room) {
+				continue // another process goes on reading it
+			}
 		}
 		out = append(out, i)
 	}
@@ -179,6 +183,7 @@ func (s *shared) set(f func(*shared)) {
 // end leaves nothing behind: connections closed, all who wait answered.
 func (d *driver) end() {
 	d.hangUp()
+	d.unwant(context.Background())
 	d.c.hub.close()
 	d.note(d.c.box.close()) // so that who waits is known
 	for _, s := range d.pending {

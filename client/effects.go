@@ -179,6 +179,9 @@ func (d *driver) reread() {
 func (d *driver) look(in []session.Input) []session.Input {
 	changed, err := d.c.store.Changed(d.c.ctx)
 	if err != nil || !changed && d.m != nil {
+		if w := &d.wanting; err == nil && len(w.rooms) > 0 && d.c.opts.Now().Mono-w.looked >= wishLooks {
+			d.hear() // perhaps one of those who want something died
+		}
 		return in // a store that fails is told of by what needs it
 	}
 	pending := d.c.waits.pending() // before the rows are read: a row that comes later is no row that went
@@ -200,5 +203,6 @@ func (d *driver) look(in []session.Input) []session.Input {
 		}
 		return append(in, d.wishes()...)
 	}
+	d.hear()
 	return append(in, session.Rows{Rows: rows})
 }

@@ -7,17 +7,23 @@ import (
 	"hapax/client/store"
 )
 
-// follow does for the app what needs no machine: it stores new rows for the process that drains the store. Questions
-// and wishes wait for the take-over.
+// follow does for the app what needs no machine: it stores new rows, and which rooms are wanted, for the process that drains the
+// store. Questions wait for the take-over.
 func (d *driver) follow(in []session.Input) {
 	var batch []sending
+	changed := false
 	for _, i := range in {
+		switch i.(type) {
+		case session.Subscribe, session.Unsubscribe:
+			changed = true
+		}
 		if s, ok := i.(session.Send); ok {
 			batch = append(batch, d.pending[s.Ticket])
 			delete(d.pending, s.Ticket)
 		}
 	}
 	d.addAside(batch)
+	d.want(changed)
 }
 
 // addAside stores rows as queued, in one transaction, and answers their Sends.
@@ -44,10 +50,11 @@ func (d *driver) addAside(batch []sending) {
 // demote gives up the machine: another handle has raised the fence.
 func (d *driver) demote() {
 	d.hangUp()
-	d.m, d.fence = nil, 0
+	d.m, d.fence, d.wanting, d.again = nil, 0, wanting{}, nil
 	d.c.shared.set(func(s *shared) { s.drains, s.broken = false, nil })
 	d.c.hub.emit(session.Drains{Here: false})
 	if err := d.c.store.Undrain(context.Background()); err != nil {
 		d.tell(session.Failed{Err: err})
 	}
+	d.want(true)
 }

@@ -61,6 +61,9 @@ func (d *driver) wishes() (in []session.Input) {
 	for room, rows := range d.rooms {
 		in = append(in, session.Subscribe{Room: room, Limit: rows})
 	}
+	d.unwant(d.c.ctx)
+	d.wanting.rooms = nil // the machine is new: it hears of all of them
+	d.hear()
 	for _, q := range d.asks {
 		in = append(in, q.Ask)
 	}
@@ -98,6 +101,7 @@ func (d *driver) renew() error {
 	if d.m == old {
 		return store.ErrDraining
 	}
-	d.again = append(d.again, d.wishes()...)
+	wishes := d.wishes()
+	d.again = append(d.again, wishes...)
 	return nil
 }

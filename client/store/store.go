@@ -204,6 +204,15 @@ type Store interface {
 	// asked several times a second; after true, List shows what is there now.
 	Changed(ctx context.Context) (bool, error)
 
+	// Want notes the rooms of which this handle wants rows, with the number of rows that a view begins with, in place of those that it
+	// noted before: for the handle that drains the store, which alone has a connection. beat rises from call to call, so that a
+	// handle that died can be told. No rooms: nothing is wanted any more.
+	Want(ctx context.Context, beat int64, rooms map[string]int) error
+	// Wanted returns what other handles want.
+	Wanted(ctx context.Context) ([]Wish, error)
+	// Unwant forgets what a handle that died wanted.
+	Unwant(ctx context.Context, handle Handle) error
+
 	// Room returns a room's view, false where none is held.
 	Room(ctx context.Context, room string) (Room, bool, error)
 	// Rooms returns all views by rising name.
@@ -219,6 +228,17 @@ type Store interface {
 
 	// Close frees the drainer's lock and the store. It is safe to call twice. Methods that wait for another process end with ErrClosed.
 	Close() error
+}
+
+// Handle is a random name of an open handle.
+type Handle [16]byte
+
+// Wish is a room of which a handle wants rows.
+type Wish struct {
+	Handle Handle
+	Beat   int64
+	Room   string
+	Rows   int // of a snapshot; -1 leaves it to the server
 }
 
 // Room is the view of a room: its cursor, and where the view was last replaced.

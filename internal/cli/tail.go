@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"hapax/client"
@@ -46,7 +47,7 @@ func newTail() *cobra.Command {
 		Long: `Print the last messages of a room and then each new one, in order, none missing and none twice, through lost connections and restarts
 of the server.
 
-With --store it goes on where it ended: its place is noted after a line was written, so that after a crash the last line may
+With --store it goes on where it ended (a second tail of the room on that store, meanwhile, begins with the last lines): its place is noted after a line was written, so that after a crash the last line may
 come twice, never not at all. Where the server's history was replaced (a restore) a note on standard error says so.
 
 Exit status: 0 ended by a signal or --until, 1 the server refused, 64 wrong usage, 70 the store failed.`,
@@ -82,9 +83,25 @@ func (f *tailFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return errors.Join(&ExitError{Code: ExitMachine, Err: err}, c.Close())
 	}
+	if place.second {
+		if err := f.beginWithLast(ctx, c, place); err != nil {
+			return errors.Join(&ExitError{Code: ExitMachine, Err: err}, c.Close())
+		}
+	}
 	err = f.follow(ctx, cmd, c, place)
 	if cause := errors.Join(place.close(), c.Close()); cause != nil {
 		return &ExitError{Code: ExitMachine, Err: errors.Join(err, cause)}
+	}
+	return err
+}
+
+// beginWithLast puts the place before the last lines that the store holds of the room.
+func (f *tailFlags) beginWithLast(ctx context.Context, c *client.Client, place *bookmark) error {
+	rows, err := c.View(ctx, f.room, 0, f.lines)
+	for _, m := range slices.Backward(rows) {
+		if m.Position > 0 {
+			place.position = m.Position - 1
+		}
 	}
 	return err
 }
@@ -206,8 +223,10 @@ func appendText(dst []byte, m *protocol.Message) []byte {
 // bookmark is the place in a store's feed of a room up to which lines were written. Without a store it is in memory only.
 type bookmark struct {
 	file     *os.File
-	store    string // its device, in hex
+	lock     *flock.Flock // held while the place is kept; another tail of the room has none
+	store    string       // its device, in hex
 	position int64
+	second   bool // another tail keeps the place: this one begins with the last lines
 	synced   time.Time
 }
 
@@ -221,21 +240,26 @@ func openBookmark(store, room string, device ids.Device) (*bookmark, error) {
 		return &bookmark{}, nil
 	}
 	sum := sha256.Sum256([]byte(room))
-	file, err := os.OpenFile(fmt.Sprintf("%s.tail-%x", store, sum[:8]), os.O_RDWR|os.O_CREATE, 0o600)
+	path := fmt.Sprintf("%s.tail-%x", store, sum[:8])
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return &bookmark{second: err == nil}, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, lock.Unlock())
 	}
 	text, err := io.ReadAll(file)
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, file.Close(), lock.Unlock())
 	}
-	b := &bookmark{file: file, store: fmt.Sprintf("%x", device[:])}
+	b := &bookmark{file: file, lock: lock, store: fmt.Sprintf("%x", device[:])}
 	if len(text) == 0 {
 		return b, nil
 	}
 	var of string
 	if n, err := fmt.Sscan(string(text), &b.position, &of); n != 2 || err != nil || b.position < 0 {
-		return nil, errors.Join(fmt.Errorf("%s doesn't hold a place; remove it to print the room anew", file.Name()), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s doesn't hold a place; remove it to print the room anew", path), file.Close(), lock.Unlock())
 	}
 	if of != b.store {
 		b.position = 0
@@ -262,5 +286,5 @@ func (b *bookmark) close() error {
 	if b.file == nil {
 		return nil
 	}
-	return errors.Join(b.file.Sync(), b.file.Close())
+	return errors.Join(b.file.Sync(), b.file.Close(), b.lock.Unlock())
 }

@@ -36,6 +36,7 @@ type Medium struct {
 	feed     int64                    // last position given to a message or a replaced view
 	log      []*store.Message         // messages with a position, by it
 	views    map[string]*view
+	wishes   map[store.Handle][]store.Wish
 	receipts map[store.Key]store.Receipt
 	receipt  []store.Key // of receipts, in the order in which they came
 }
@@ -53,7 +54,7 @@ func NewMediumOf(d ids.Device) *Medium {
 	return &Medium{
 		device: d, marks: map[ids.Device][]byte{d: mark[:]}, rows: map[int64]*record{},
 		keys: map[store.Key]*record{}, views: map[string]*view{},
-		receipts: map[store.Key]store.Receipt{},
+		receipts: map[store.Key]store.Receipt{}, wishes: map[store.Handle][]store.Wish{},
 	}
 }
 
@@ -65,6 +66,7 @@ func (m *Medium) Copy() *Medium {
 		device: m.device, owner: m.owner, marks: map[ids.Device][]byte{}, fence: m.fence, position: m.position,
 		order: slices.Clone(m.order), states: m.states, rows: map[int64]*record{}, keys: map[store.Key]*record{}, evicted: m.evicted,
 		feed: m.feed, views: map[string]*view{}, receipts: maps.Clone(m.receipts), receipt: slices.Clone(m.receipt),
+		wishes: maps.Clone(m.wishes),
 	}
 	for d, mark := range m.marks {
 		c.marks[d] = bytes.Clone(mark)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 
@@ -24,6 +25,7 @@ type Store struct {
 	limits  store.Limits
 	fault   func(string, bool) error
 	created bool
+	handle  store.Handle
 	// guarded by m.mu
 	closed bool
 	fence  int64   // the fence under which this handle drains, 0 if it doesn't
@@ -48,6 +50,7 @@ func Open(m *Medium, o Options) *Store {
 	if s.fault == nil {
 		s.fault = func(string, bool) error { return nil }
 	}
+	rand.Read(s.handle[:])
 	m.handles = append(m.handles, s)
 	return s
 }

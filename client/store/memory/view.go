@@ -219,6 +219,38 @@ func (s *Store) View(ctx context.Context, room string, before int64, limit int) 
 	return msgs, err
 }
 
+// Want implements store.Store.
+func (s *Store) Want(ctx context.Context, beat int64, rooms map[string]int) error {
+	return s.write(ctx, "Want", func(m *Medium) error {
+		delete(m.wishes, s.handle)
+		for room, rows := range rooms {
+			m.wishes[s.handle] = append(m.wishes[s.handle], store.Wish{Handle: s.handle, Beat: beat, Room: room, Rows: rows})
+		}
+		return nil
+	})
+}
+
+// Wanted implements store.Store.
+func (s *Store) Wanted(ctx context.Context) (wishes []store.Wish, err error) {
+	err = s.read(ctx, "Wanted", func(m *Medium) error {
+		for handle, all := range m.wishes {
+			if handle != s.handle {
+				wishes = append(wishes, all...)
+			}
+		}
+		return nil
+	})
+	return wishes, err
+}
+
+// Unwant implements store.Store.
+func (s *Store) Unwant(ctx context.Context, handle store.Handle) error {
+	return s.write(ctx, "Unwant", func(m *Medium) error {
+		delete(m.wishes, handle)
+		return nil
+	})
+}
+
 // Forget implements store.Store.
 func (s *Store) Forget(ctx context.Context, room string) error {
 	return s.write(ctx, "Forget", func(m *Medium) error {

@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
@@ -45,6 +46,7 @@ type Store struct {
 	limits   store.Limits
 	path     string
 	device   ids.Device
+	handle   store.Handle
 	report   store.Report
 	seal     *sealer
 	encrypt  bool // Options.Encrypt
@@ -215,7 +217,9 @@ func (s *Store) loadDevice() error {
 }
 
 func newStore(o Options) *Store {
-	return &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt, claimant: o.Claimant, closing: make(chan struct{})}
+	s := &Store{limits: o.Limits.OrDefault(), encrypt: o.Encrypt, claimant: o.Claimant, closing: make(chan struct{})}
+	rand.Read(s.handle[:])
+	return s
 }
 
 // Close implements store.Store.

@@ -63,6 +63,7 @@ func Run(t *testing.T, empty func(testing.TB) Medium) {
 		{"C19 own rows settle", (*suite).ownRowsSettle},
 		{"forget", (*suite).forget},
 		{"receipts", (*suite).receipts},
+		{"wishes of other handles", (*suite).wishes},
 		{"a room's bound", (*suite).roomBound},
 		{"a room that is only sent to has the same bound", (*suite).roomBoundOfAcks},
 		{"changes of others", (*suite).changesOfOthers},
