@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -44,6 +45,16 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ESC", "\x1b[2Jred\u202e")
+			// As "seq 1 10001" and one more than that.
+			var many strings.Builder
+			for i := range 10_002 {
+				fmt.Fprintln(&many, i+1)
+			}
+			for name, text := range map[string]string{"more": many.String(), "many": strings.TrimSuffix(many.String(), "10002\n")} {
+				if err := os.WriteFile(filepath.Join(e.WorkDir, name), []byte(text), 0o600); err != nil {
+					return err
+				}
+			}
 			// A line that is no UTF-8, between two that are.
 			return os.WriteFile(filepath.Join(e.WorkDir, "mixed"), []byte("before\n\xff\nafter\n"), 0o600)
 		},

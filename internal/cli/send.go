@@ -122,7 +122,7 @@ var errLongLine = fmt.Errorf("a line of more than %d bytes", longestLine)
 
 // refused says whether it is a message that was at fault, not the store: those before it are sent and waited for.
 func refused(err error) bool {
-	return errors.Is(err, client.ErrBadBody) || errors.Is(err, client.ErrTooLarge) || errors.Is(err, errLongLine)
+	return errors.Is(err, client.ErrBadBody) || errors.Is(err, client.ErrTooLarge) || errors.Is(err, errLongLine) || errors.Is(err, client.ErrFull)
 }
 
 // closing closes a client; that a store couldn't be closed cleanly is the machine's fault.
@@ -138,28 +138,31 @@ func (f *sendFlags) feed(ctx context.Context, in io.Reader, c *client.Client, t 
 	if err := t.adopt(ctx); err != nil {
 		return err
 	}
-	n := 0
-	one := func(text string) error {
-		n++
-		key, err := f.put(ctx, c, text)
+	one := func(where string, number int, text string) error {
+		key, err := f.put(ctx, c, t, text)
 		if ctx.Err() != nil && err != nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			return fmt.Errorf("message %d: %w", n, err)
+			return fmt.Errorf("%s %d: %w", where, number, err)
 		}
 		t.put(key)
 		show.sent(t)
 		return nil
 	}
-	for _, text := range texts {
+	for i, text := range texts {
 		if text != "-" {
-			if err := one(text); err != nil {
+			if err := one("message", i+1, text); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := lines(ctx, in, one); err != nil {
+		line := 0
+		err := lines(ctx, in, func(text string) error { line++; return one("line", line, text) })
+		if errors.Is(err, errLongLine) {
+			err = fmt.Errorf("line %d: %w", line+1, err)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -216,13 +219,13 @@ func lines(ctx context.Context, in io.Reader, f func(string) error) error {
 }
 
 // put stores one message in the outbox, waiting where it is full.
-func (f *sendFlags) put(ctx context.Context, c *client.Client, text string) (client.Key, error) {
+func (f *sendFlags) put(ctx context.Context, c *client.Client, t *tally, text string) (client.Key, error) {
 	body := client.Body{Text: text}
 	if f.data != "" {
 		body.Data = []byte(f.data)
 	}
 	if f.id != "" {
-		return f.resend(ctx, c, body)
+		return client.Key{Room: f.room, ID: f.id}, f.whenFree(ctx, t, func() error { return c.Resend(ctx, f.room, f.id, body) })
 	}
 	id := c.NextMessageID()
 	for id.IsZero() {
@@ -233,21 +236,30 @@ func (f *sendFlags) put(ctx context.Context, c *client.Client, text string) (cli
 			return client.Key{}, context.Cause(ctx)
 		}
 	}
-	return client.Key{Room: f.room, ID: id.String()}, c.SendWait(ctx, f.room, id, body)
+	return client.Key{Room: f.room, ID: id.String()}, f.whenFree(ctx, t, func() error { return c.Send(ctx, f.room, id, body) })
 }
 
-// resend is put for an id from elsewhere.
-func (f *sendFlags) resend(ctx context.Context, c *client.Client, body client.Body) (client.Key, error) {
-	key := client.Key{Room: f.room, ID: f.id}
+// whenFree stores a message once the outbox has room for it, and gives up where none will come: nobody sends, or all that waits is held.
+func (f *sendFlags) whenFree(ctx context.Context, t *tally, store func() error) error {
+	tick := time.NewTicker(reconcile)
+	defer tick.Stop()
 	for {
-		err := c.Resend(ctx, f.room, f.id, body)
+		err := store()
 		if !errors.Is(err, client.ErrFull) {
-			return key, err
+			return err
+		}
+		if f.offline {
+			return fmt.Errorf("%w: with --offline nothing leaves it; send what it holds (hapax send --store %s), then go on with this one", err, f.keep.file)
 		}
 		select {
-		case <-time.After(idWait):
+		case <-t.bell:
+		case <-tick.C:
+			why, held := t.held(ctx)
+			if held {
+				return fmt.Errorf("%w, and none of what it holds can go on: %s", err, why)
+			}
 		case <-ctx.Done():
-			return key, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }

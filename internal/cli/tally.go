@@ -174,6 +174,36 @@ func (t *tally) settled() bool {
 	return true
 }
 
+// held tells whether nothing of the outbox can go on by itself: each of its rooms has a row that holds it. why is the first reason.
+func (t *tally) held(ctx context.Context) (why string, held bool) {
+	waiting, holds := map[string]bool{}, map[string]bool{}
+	for row, err := range t.c.Outbox(ctx) {
+		if err != nil {
+			return "", false
+		}
+		t.mu.Lock()
+		t.stands(row)
+		t.mu.Unlock()
+		switch {
+		case row.Aside():
+		case row.Reason != "":
+			holds[row.Room] = true
+			if why == "" {
+				why = row.Reason
+			}
+			fallthrough
+		default:
+			waiting[row.Room] = true
+		}
+	}
+	for room := range waiting {
+		if !holds[room] {
+			return "", false
+		}
+	}
+	return why, why != ""
+}
+
 // reread asks the outbox about the rows of which no event came, also those that another process sends.
 func (t *tally) reread(ctx context.Context) {
 	t.mu.Lock()
