@@ -32,7 +32,7 @@ Exit status: 0 it is right, 3 it is wrong, 64 wrong usage.`,
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), "the configuration is right")
 		return err
 	})
-	check.Flags().BoolVar(&strict, "strict", false, "take warnings for faults: secrets that others may read, that are short or all zeros")
+	check.Flags().BoolVar(&strict, "strict", false, "take warnings for faults: secrets that others may read, that are short or all zeros, fields that are not signed")
 	cmd.AddCommand(
 		check,
 		configCommand("print", "Print the configuration as YAML: defaults, file, environment and flags together; secrets are masked", nil, func(cmd *cobra.Command, c *config.Config) error {

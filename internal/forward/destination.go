@@ -125,6 +125,9 @@ func isPort(text string) bool {
 // parseSecret reads a Standard Webhooks secret: "whsec_" and the key in base64.
 func parseSecret(text string) ([]byte, error) {
 	coded, found := strings.CutPrefix(text, "whsec_")
+	if strings.HasPrefix(text, "v1,") {
+		return nil, errors.New(`it begins with "v1,", which stands before signatures: leave it out, so that it begins with whsec_`)
+	}
 	if !found {
 		return nil, errors.New("it doesn't begin with whsec_")
 	}

@@ -13,7 +13,8 @@ import (
 // shortSecret is the length in bytes below which a secret can be guessed by who tries; 16 random bytes can't.
 const shortSecret = 16
 
-// Warnings tells what in a configuration works and shouldn't be: secrets that others on the machine may read, that are all zero, or that are short.
+// Warnings tells what in a configuration works and shouldn't be: secrets that others on the machine may read, that are all zero, or that are short; what a source reads
+// that its signature doesn't cover.
 // Files that can't be read are Check's to tell.
 func Warnings(c *config.Config) (all []string) {
 	say := func(where string, said ...string) {
@@ -35,8 +36,9 @@ func Warnings(c *config.Config) (all []string) {
 			for _, secret := range s.Verify.Secrets {
 				at := fmt.Sprintf("%s: verify: secret %q", where, secret.Label)
 				say(at, LooseFile(secret.File)...)
-				say(at, weak(secret.File, shortSecret)...)
 			}
+			made, _ := sourceOf(tenant, name, &s, c.Gateway.Limits)
+			say(where, made.Warnings()...)
 			if s.Forward == nil {
 				continue
 			}

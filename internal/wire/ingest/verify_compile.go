@@ -51,20 +51,31 @@ func (v *Verify) compile() (verifier, error) {
 	return p, nil
 }
 
-// secret is the bytes that a secret stands for. Only Standard Webhooks encodes it; Stripe signs with the text as it is shown, whsec_ and all.
+// secretMark begins the secrets of Standard Webhooks and of Stripe.
+const secretMark = "whsec_"
+
+// secret is the bytes that a secret stands for. Only Standard Webhooks encodes it; Stripe signs with the text as it is shown, whsec_ and all. The
+// error says why no delivery could ever be verified by it.
 func (v *Verify) secret(s Secret) ([]byte, error) {
-	const mark = "whsec_"
-	text := strings.TrimPrefix(s.Value, mark)
-	if text == "" && (v.Scheme == SchemeStandard || v.Scheme == SchemeStripe) {
-		return nil, fmt.Errorf("verify: secret %q is %s alone: the secret itself is missing", s.Label, mark)
-	}
-	if v.Scheme != SchemeStandard {
+	marked := v.Scheme == SchemeStandard || v.Scheme == SchemeStripe
+	text := strings.TrimPrefix(s.Value, secretMark)
+	switch {
+	case marked && strings.HasPrefix(s.Value, "v1,"):
+		return nil, fmt.Errorf(`verify: secret %q begins with "v1,", which stands before signatures; no sender signs with it: leave it out, so that the secret begins with %s`, s.Label, secretMark)
+	case marked && text == "":
+		return nil, fmt.Errorf("verify: secret %q is %s alone: the secret itself is missing", s.Label, secretMark)
+	case v.Scheme == SchemeStandard && (strings.HasPrefix(s.Value, "whpk_") || strings.HasPrefix(s.Value, "whsk_")):
+		return nil, fmt.Errorf("verify: secret %q is a key for asymmetric signatures (v1a), which aren't checked; take the secret that begins with %s", s.Label, secretMark)
+	case v.Scheme != SchemeStandard:
 		return []byte(s.Value), nil
 	}
 	// Some senders leave the padding away.
 	secret, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
-	if err != nil || len(secret) == 0 {
-		return nil, fmt.Errorf("verify: secret %q isn't base64, which %s asks for", s.Label, SchemeStandard)
+	switch {
+	case err != nil && strings.ContainsAny(text, "-_"):
+		return nil, fmt.Errorf("verify: secret %q is in URL-safe base64, with - or _; %s asks for standard base64: write + for - and / for _", s.Label, SchemeStandard)
+	case err != nil || len(secret) == 0:
+		return nil, fmt.Errorf("verify: secret %q isn't base64, which %s asks for after %s", s.Label, SchemeStandard, secretMark)
 	}
 	return secret, nil
 }
