@@ -14,9 +14,11 @@
 // The server answers with an ack: the message has a seq in its room, for good. The row is deleted and the message
 // put into the store's copy of the room, in one transaction. The app hears a RowConfirmed event, or waits with [Client.WaitAck].
 //
-// If the answer never comes, nobody knows whether the message was stored. So it is sent again with the same id,
-// later and later, and the server, which remembers ids, answers as it did the first time. If the message comes back in the
-// room's own stream first, that counts as an ack as well. After the process was killed the next one finds the row and does the same.
+// If the answer never comes, nobody knows whether the message was stored. So the server is asked, which remembers ids. Where it has the
+// message that is as good as an ack; where it doesn't the message is sent again with the same id, later and later. If the message comes back in
+// the room's own stream first, that counts as an ack as well. After the process was killed the next one finds the row and does the same.
+//
+// Sending into a room takes no reading of it: the client subscribes for sending only, without rows, where the server knows that.
 //
 // Some rows end otherwise, and never silently. A row that the server will never take is parked and those behind it go on; a
 // row that got no answer twelve times is parked and its room held; a row so old that the server may have forgotten its id is

@@ -20,6 +20,6 @@
 //   - A cursor moves by rows only, in the transaction that stores them.
 //   - The same inputs, moments and random numbers give the same effects.
 //
-// Read next: input.go and effect.go (the border), machine.go (Step), pump.go (which row goes next), answer.go (the table
-// of docs/spec/client.md, 3), connect.go (the connection's states), view.go (rooms).
+// Read next: input.go and effect.go (the border), machine.go (Step), pump.go (which row goes next), window.go (how many), answer.go (the
+// table of docs/spec/client.md, 3), flight.go (rows in doubt), connect.go (the connection's states), token.go, view.go and place.go (rooms).
 package session

@@ -116,7 +116,9 @@ func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Cl
 		}
 		switch e := e.(type) {
 		case session.RoomDenied:
-			if e.Room == f.room {
+			if e.Room == f.room && e.RetryIn > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "hapax: the server refuses the room for now: %s; the next try is in %.1f s\n", e.Reason, float64(e.RetryIn)/1000)
+			} else if e.Room == f.room {
 				give(fmt.Errorf("the server refuses the room: %s", e.Reason))
 			}
 		case session.RoomChanged:
