@@ -37,7 +37,7 @@ type TLS struct {
 
 // Auth says whose tokens are believed.
 type Auth struct {
-	Secret     string   `koanf:"secret" secret:"true" help:"shared key for HS256, 32 bytes at least"`
+	Secret     string   `koanf:"secret" secret:"true" help:"shared key for HS256, 32 bytes at least; as a flag @FILE, which is read"`
 	KeyFile    string   `koanf:"key_file" help:"file that holds the shared key for HS256"`
 	JWKSFile   string   `koanf:"jwks_file" help:"file with a JSON Web Key Set"`
 	JWKSURL    string   `koanf:"jwks_url" secret:"url" help:"address of a JSON Web Key Set, fetched again as it rotates"`
@@ -53,8 +53,10 @@ func (a Auth) Configured() bool {
 
 // Admin is the listener for operators.
 type Admin struct {
-	Listen string `koanf:"listen" help:"address for /livez, /readyz, /metrics; empty: none"`
-	Pprof  bool   `koanf:"pprof" help:"serve /debug/pprof on the admin address"`
+	Listen    string `koanf:"listen" help:"address for /livez, /readyz, /metrics; empty: none"`
+	Pprof     bool   `koanf:"pprof" help:"serve /debug/pprof on the admin address, which must be of this machine alone"`
+	TokenFile string `koanf:"token_file" help:"file with the bearer token, 16 bytes at least, that every request to the admin address must carry"`
+	ClientCA  string `koanf:"client_ca" help:"PEM file of the authorities one of which must have signed the client's certificate; the admin address then speaks TLS with the certificate under tls"`
 }
 
 // Log says what is told of the server's work. Bodies of messages are never logged.
@@ -134,6 +136,8 @@ type Timeouts struct {
 
 // Drain is how the server stops.
 type Drain struct {
+	// A balancer takes a server out once some of its probes failed; one that isn't asked needs no notice.
+	Notice time.Duration `koanf:"notice" help:"that the server is unready but serves on, so that a balancer sees it, before clients are told; 5s behind one"`
 	Spread time.Duration `koanf:"spread" help:"clients are told to come back spread over this time"`
 	Wait   time.Duration `koanf:"wait" help:"for commits and last writes before connections are closed"`
 	Grace  time.Duration `koanf:"grace" help:"between a failed sync and the end of the process, so that everyone hears unavailable"`

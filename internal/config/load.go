@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +60,11 @@ func Load(path string, environ []string, flags *pflag.FlagSet) (Config, error) {
 	if err := k.Load(set, nil); err != nil {
 		return Config{}, fmt.Errorf("environment: %w", err)
 	}
-	if err := k.Load(confmap.Provider(fromFlags(flags), "."), nil); err != nil {
+	given, err := fromFlags(flags)
+	if err != nil {
+		return Config{}, err
+	}
+	if err := k.Load(confmap.Provider(given, "."), nil); err != nil {
 		return Config{}, fmt.Errorf("flags: %w", err)
 	}
 	c := Default()
@@ -99,7 +105,7 @@ func fromEnviron(environ []string) (koanf.Provider, []error) {
 	var faults []error
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
-		if _, known := byEnv[name]; strings.HasPrefix(name, envPrefix) && !known && !foreign[name] {
+		if _, known := byEnv[name]; strings.HasPrefix(name, envPrefix) && !known && !foreign[name] && !ofKubernetes(pair) {
 			faults = append(faults, fmt.Errorf("environment: unknown variable %s; the nearest known is %s", name, nearest(name, names)))
 		}
 	}
@@ -116,6 +122,13 @@ func fromEnviron(environ []string) (koanf.Provider, []error) {
 	}), faults
 }
 
+// kubernetes are the variables that a Kubernetes Service named hapax puts into every container of its namespace, with their values. They are
+// of no use here, and nobody set them.
+var kubernetes = regexp.MustCompile(
+	`^HAPAX_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))=|^HAPAX_PORT(_[0-9]+_(TCP|UDP|SCTP))?=(tcp|udp|sctp)://`)
+
+func ofKubernetes(pair string) bool { return kubernetes.MatchString(pair) }
+
 func splitList(s string) []string {
 	list := []string{}
 	for part := range strings.SplitSeq(s, ",") {
@@ -126,11 +139,14 @@ func splitList(s string) []string {
 	return list
 }
 
-func fromFlags(flags *pflag.FlagSet) map[string]any {
+// fromFlags takes the flags that were set. A secret doesn't stand on a command line, which every user of the machine can read: its flag names
+// the file that holds it.
+func fromFlags(flags *pflag.FlagSet) (map[string]any, error) {
 	set := make(map[string]any)
 	if flags == nil {
-		return set
+		return set, nil
 	}
+	var bad []error
 	for _, key := range Keys() {
 		f := flags.Lookup(key.Flag())
 		if f == nil || !f.Changed {
@@ -141,6 +157,28 @@ func fromFlags(flags *pflag.FlagSet) map[string]any {
 			continue
 		}
 		set[key.Name] = f.Value.String()
+		if key.Secret == "true" {
+			secret, err := fromFile(f.Value.String())
+			if err != nil {
+				bad = append(bad, fmt.Errorf("flag --%s: %w, or set %s", key.Flag(), err, key.Env()))
+			}
+			set[key.Name] = secret
+		} else if key.Secret == "url" && maskURL(f.Value.String()) != f.Value.String() {
+			bad = append(bad, fmt.Errorf("flag --%s: a command line can be read by others, and this address holds a password or a query: set %s", key.Flag(), key.Env()))
+		}
 	}
-	return set
+	return set, errors.Join(bad...)
+}
+
+// fromFile reads the secret of the file that an @FILE names, its last line end left out. Errors don't show what was given: it may be the secret.
+func fromFile(given string) (string, error) {
+	path, named := strings.CutPrefix(given, "@")
+	if !named || path == "" {
+		return "", errors.New("a command line can be read by others: give @FILE")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
 }

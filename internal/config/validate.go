@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -30,10 +32,10 @@ func (c *Config) checkPlaces() (f faults) {
 	if c.Admin.Listen != "" {
 		f.checkAddress("admin.listen", c.Admin.Listen)
 	}
+	f.checkAdmin(c)
 	for _, o := range c.Origins {
-		u, err := url.Parse(o)
-		f.unless(err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") && (u.Path == "" || u.Path == "/"),
-			"origins: %q is not an origin like https://chat.example", o)
+		_, err := NormalOrigin(o)
+		f.unless(err == nil, "origins: %w", err)
 	}
 	for _, p := range c.Proxies.Trusted {
 		_, err := ParseNetwork(p)
@@ -44,6 +46,56 @@ func (c *Config) checkPlaces() (f faults) {
 	f.unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level), "log.level: %q is none of debug, info, warn, error", c.Log.Level)
 	f.unless(c.Log.Format == "json" || c.Log.Format == "text", "log.format: %q is neither json nor text", c.Log.Format)
 	return f
+}
+
+// checkAdmin keeps strangers from the admin address: its metrics and health say much, and its profiles all.
+func (f *faults) checkAdmin(c *Config) {
+	a := c.Admin
+	if a.Listen == "" {
+		return
+	}
+	local := Loopback(a.Listen)
+	f.unless(local || a.TokenFile != "" || a.ClientCA != "",
+		"admin.listen: %s is reachable from other machines: set admin.token_file or admin.client_ca, or listen on 127.0.0.1", a.Listen)
+	f.unless(local || !a.Pprof, "admin.pprof: profiles show the memory of the process: listen on 127.0.0.1, or take it away")
+	f.unless(a.ClientCA == "" || c.TLS.Cert != "", "admin.client_ca: certificates of clients need TLS: set tls.cert and tls.key")
+}
+
+// NormalOrigin is an origin as browsers write it: scheme and host in lower case, without a default port, nothing behind. It fails for what no
+// browser sends.
+func NormalOrigin(s string) (string, error) {
+	u, err := url.Parse(s)
+	scheme := ""
+	if err == nil {
+		scheme = strings.ToLower(u.Scheme)
+	}
+	switch {
+	case err != nil || u.Hostname() == "" || scheme != "https" && scheme != "http":
+		return "", fmt.Errorf("%q is not an origin like https://chat.example", s)
+	case u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(s, "#"):
+		return "", fmt.Errorf("%q has more than scheme, host and port, and so matches no origin", s)
+	case strings.ContainsAny(u.Hostname(), "*?"):
+		return "", fmt.Errorf("%q is a pattern: name each origin", s)
+	case strings.IndexFunc(u.Host, func(r rune) bool { return r > 127 }) >= 0:
+		return "", fmt.Errorf("%q has letters that browsers write in another form: give the host as xn--…", s)
+	}
+	port := u.Port()
+	if strings.HasSuffix(u.Host, ":") {
+		return "", fmt.Errorf("%q has an empty port", s)
+	}
+	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535) {
+		return "", fmt.Errorf("%q has no port from 1 to 65535", s)
+	} else if port != "" {
+		port = ":" + strconv.Itoa(n)
+	}
+	if port == map[string]string{"http": ":80", "https": ":443"}[scheme] {
+		port = ""
+	}
+	host := strings.ToLower(u.Hostname())
+	if a, err := netip.ParseAddr(host); err == nil && a.Is6() {
+		host = "[" + a.String() + "]"
+	}
+	return scheme + "://" + host + port, nil
 }
 
 func (f *faults) checkAddress(key, address string) {
@@ -145,6 +197,7 @@ func (c *Config) checkTimes() (f faults) {
 		{"timeouts.idle", c.Timeouts.Idle, 40 * time.Second, day},
 		{"timeouts.stranger_idle", c.Timeouts.StrangerIdle, 10 * time.Millisecond, time.Hour},
 		{"timeouts.send", c.Timeouts.Send, 10 * time.Millisecond, time.Hour},
+		{"drain.notice", c.Drain.Notice, 0, time.Hour},
 		{"drain.spread", c.Drain.Spread, 0, time.Hour},
 		{"drain.wait", c.Drain.Wait, 0, time.Hour},
 		{"drain.grace", c.Drain.Grace, 0, time.Hour},

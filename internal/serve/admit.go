@@ -33,3 +33,13 @@ func networks(names []string) (all []netip.Prefix) {
 	}
 	return all
 }
+
+// origins are those that the configuration, which is valid, names, as browsers write them.
+func origins(names []string) (all []string) {
+	for _, name := range names {
+		if o, err := config.NormalOrigin(name); err == nil {
+			all = append(all, o)
+		}
+	}
+	return all
+}

@@ -18,7 +18,7 @@ import (
 // Check reads all that Run reads before it serves, and changes nothing: the gateway's files and anchor, certificate, keys of tokens, and what
 // stands where the data folder is to be. The error joins all faults. A key set's address is asked once, as at a start.
 func Check(ctx context.Context, c *config.Config) error {
-	return errors.Join(CheckGateway(c), checkAnchor(c.Gateway.Anchor), checkTLS(c.TLS), checkAuth(ctx, c), checkData(c))
+	return errors.Join(CheckGateway(c), checkAnchor(c.Gateway.Anchor), checkTLS(c.TLS), checkAdmin(c.Admin), checkAuth(ctx, c), checkData(c))
 }
 
 func checkTLS(c config.TLS) error {

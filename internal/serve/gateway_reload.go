@@ -44,6 +44,9 @@ func shortened(text string) string {
 }
 
 func (s *server) tryReload(ctx context.Context) error {
+	if err := s.certificate.reload(); err != nil {
+		return err
+	}
 	if s.host.Reload == nil {
 		return errors.New("this server has nothing to load its configuration from")
 	}
@@ -52,7 +55,10 @@ func (s *server) tryReload(ctx context.Context) error {
 		return err
 	}
 	if s.gateway == nil {
-		return errNoBooks
+		if c.Gateway.Configured() {
+			return errNoBooks
+		}
+		return nil
 	}
 	p, err := planGateway(&c.Gateway)
 	if err != nil {

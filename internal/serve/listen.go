@@ -33,11 +33,21 @@ func (s *server) listen() (a Addresses, err error) {
 			return a, err
 		}
 		a.Admin = l.Addr().String()
-		s.admin = s.newServer(admin.Handler(&s.health, s.metrics, s.config.Admin.Pprof))
+		guarded, err := s.guardAdmin(admin.Handler(&s.health, s.metrics, s.config.Admin.Pprof))
+		if err != nil {
+			return a, err
+		}
+		s.admin = s.newServer(guarded)
 		// A profile is taken for longer than a client's request may last.
 		s.admin.ReadTimeout, s.admin.WriteTimeout = 0, 0
 		limit.Serve(s.admin)
-		s.serve(s.admin, s.operators(adminConnections).Listener(l))
+		l = s.operators(adminConnections).Listener(l)
+		if s.config.Admin.ClientCA != "" {
+			if l, err = s.askForCertificates(l); err != nil {
+				return a, err
+			}
+		}
+		s.serve(s.admin, l)
 	}
 	if err := s.listenSocket(a); err != nil {
 		return a, err
@@ -65,14 +75,38 @@ func (s *server) listenClients() (net.Listener, error) {
 		s.listeners = append(s.listeners, l)
 		return l, nil
 	}
-	pair, err := tls.LoadX509KeyPair(s.config.TLS.Cert, s.config.TLS.Key)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: tls: %w", ErrConfig, err), l.Close())
+	if s.certificate, err = openCertificate(s.config.TLS, s.log); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrConfig, err), l.Close())
 	}
-	// WebSocket's upgrade is HTTP/1.1, so nothing else is offered.
-	l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
+	s.metrics.Registry().MustRegister(s.certificate)
+	l = tls.NewListener(l, s.tls())
 	s.listeners = append(s.listeners, l)
 	return l, nil
+}
+
+// tls is how connections are encrypted. WebSocket's upgrade is HTTP/1.1, so nothing else is offered.
+func (s *server) tls() *tls.Config {
+	return &tls.Config{GetCertificate: s.certificate.current, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+}
+
+// guardAdmin keeps who isn't an operator from the admin address.
+func (s *server) guardAdmin(h http.Handler) (http.Handler, error) {
+	token, err := adminToken(s.config.Admin)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return admin.Guard(h, token, config.Loopback(s.config.Admin.Listen)), nil
+}
+
+// askForCertificates lets nobody in whose certificate isn't signed by one of admin.client_ca.
+func (s *server) askForCertificates(l net.Listener) (net.Listener, error) {
+	authorities, err := adminAuthorities(s.config.Admin)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	c := s.tls()
+	c.ClientCAs, c.ClientAuth = authorities, tls.RequireAndVerifyClientCert
+	return tls.NewListener(l, c), nil
 }
 
 // listenAdmin takes a free port where the default one is in use, so that several servers run on one machine without

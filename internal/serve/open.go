@@ -53,7 +53,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	s.admission = s.admit()
 	s.ws = ws.New(ws.Options{
 		Rooms: s.engine, Auth: s.auth, Metrics: s.metrics, Log: s.log, Clock: s.host.Clock, Protocol: limits, Features: protocol.Features(),
-		RetentionMs: s.config.Retention.Results.Milliseconds(), Origins: s.config.Origins, Dev: s.config.DevMode(),
+		RetentionMs: s.config.Retention.Results.Milliseconds(), Origins: origins(s.config.Origins), Dev: s.config.DevMode(),
 		Admission: s.admission,
 		Limits: ws.Limits{
 			Connections: s.files.sockets, ConnectionsPerSecond: l.ConnectionsPerSecond, ConnectionsBurst: l.ConnectionsBurst,

@@ -67,18 +67,19 @@ type server struct {
 
 	admission *limit.Admission
 
-	store   store.Store
-	bus     fanout.Bus
-	engine  *engine.Engine
-	auth    auth.Verifier
-	link    *auth.Link // of the console; nil outside dev
-	ws      *ws.Server
-	door    *wire.Door
-	gateway *gatewayHouse
-	reloads reloadFigures
-	clients *http.Server
-	admin   *http.Server
-	socket  *http.Server
+	store       store.Store
+	bus         fanout.Bus
+	engine      *engine.Engine
+	auth        auth.Verifier
+	link        *auth.Link   // of the console; nil outside dev
+	certificate *certificate // nil without TLS
+	ws          *ws.Server
+	door        *wire.Door
+	gateway     *gatewayHouse
+	reloads     reloadFigures
+	clients     *http.Server
+	admin       *http.Server
+	socket      *http.Server
 
 	listeners []net.Listener
 	broken    chan error // a listener that ended by itself
@@ -109,7 +110,7 @@ func Run(ctx context.Context, c config.Config, host Host) error {
 func (s *server) wait(ctx context.Context) error {
 	reloading := newParts()
 	defer reloading.cancel()
-	if s.gateway != nil {
+	if s.gateway != nil || s.certificate != nil {
 		reloading.group.Go(func() { s.reloadAsAsked(reloading.ctx) })
 	}
 	var cause error
@@ -128,7 +129,9 @@ func (s *server) wait(ctx context.Context) error {
 	reloading.cancel()
 	reloading.group.Wait()
 	done := make(chan error, 1)
-	go func() { done <- s.stop() }()
+	notice, over := context.WithTimeout(context.Background(), s.config.Drain.Notice)
+	defer over()
+	go func() { done <- s.stop(notice) }()
 	select {
 	case err := <-done:
 		if s.gateway.unproved() {

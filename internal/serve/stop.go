@@ -8,9 +8,14 @@ import (
 )
 
 // stop drains: who asks whether the server is ready hears no, nobody new gets in, clients are told when to come back, what was
-// sent is committed and answered, connections are closed; then the gateway, the engine and the store end.
-func (s *server) stop() error {
+// sent is committed and answered, connections are closed; then the gateway, the engine and the store end. Until notice ends all but the readiness goes
+// on as before.
+func (s *server) stop(notice context.Context) error {
 	s.health.Down("drain", "the server is going down")
+	if s.config.Drain.Notice > 0 {
+		s.log.Info("unready, and serving on until balancers have seen it", "notice", s.config.Drain.Notice.String())
+	}
+	<-notice.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Drain.Wait)
 	defer cancel()
 	s.door.Drain(s.config.Drain.Spread.Milliseconds())

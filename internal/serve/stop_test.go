@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,5 +200,31 @@ func TestACheckpointThroughTheAdminSocket(t *testing.T) {
 	}
 	if epoch := again.get("/v1/rooms", again.token("ada")).body.str("epoch"); epoch == first.body.str("epoch") {
 		t.Error("the copy goes on in the original's epoch")
+	}
+}
+
+// With notice a server that was told to stop is unready and serves on, so that a balancer sees it first; a second signal doesn't wait for that.
+func TestADrainGivesNotice(t *testing.T) {
+	r := start(t, setup{change: func(c *config.Config) { c.Drain.Notice = time.Hour }})
+	s := r.enter("ada")
+	s.subscribe("tea")
+	r.signals <- syscall.SIGTERM
+	for end := time.Now().Add(patience); ; {
+		if status, _ := r.adminStatus("/readyz"); status == http.StatusServiceUnavailable {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the server stays ready")
+		}
+	}
+	s.say("tea", "a", "x")
+	s.want("ack")
+	if a := r.post("tea", r.token("ben"), "b", `{"text":"y"}`); a.status != http.StatusCreated {
+		t.Error(a.status, a.raw)
+	}
+	r.enter("eve").subscribe("tea")
+	r.signals <- syscall.SIGTERM
+	if err := r.wait(); !errors.Is(err, serve.ErrKilled) {
+		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,6 +57,52 @@ func certificate(t *testing.T) (c config.TLS, pool *x509.CertPool) {
 	pool = x509.NewCertPool()
 	pool.AddCert(parsed)
 	return c, pool
+}
+
+// A renewed certificate is served by itself and at once on SIGHUP, to new connections; files that don't fit together leave the old one in force.
+func TestANewCertificateIsServed(t *testing.T) {
+	files, old := certificate(t)
+	r := start(t, setup{kind: "memory", change: func(c *config.Config) { c.TLS = files }, reload: func() (config.Config, error) {
+		c := config.Default()
+		c.TLS = files
+		return c, nil
+	}})
+	trusts := func(pool *x509.CertPool) bool {
+		c, err := tls.Dial("tcp", r.at.Clients, &tls.Config{RootCAs: pool})
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	}
+	if !trusts(old) {
+		t.Fatal("the first certificate isn't served")
+	}
+	next, pool := certificate(t)
+	replace := func(from, to string) {
+		t.Helper()
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace(next.Cert, files.Cert)
+	r.reloads <- syscall.SIGHUP
+	r.until("hapax_config_reload_refused 1") // the key is still the old one's
+	if !trusts(old) || trusts(pool) {
+		t.Error("half of a pair was taken")
+	}
+	replace(next.Key, files.Key)
+	r.reloads <- syscall.SIGHUP
+	r.until("hapax_config_reload_refused 0")
+	if trusts(old) || !trusts(pool) {
+		t.Error("the new certificate isn't served")
+	}
+	if !strings.Contains(r.admin("/metrics"), "hapax_tls_certificate_expiry_timestamp_seconds 1") && !strings.Contains(r.admin("/metrics"), "hapax_tls_certificate_expiry_timestamp_seconds 2") {
+		t.Error("nobody is told when it expires")
+	}
 }
 
 func TestOverTLS(t *testing.T) {

@@ -30,5 +30,16 @@ func SameOrigin(r *http.Request) bool {
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	return strings.EqualFold(origins[0], scheme+"://"+r.Host)
+	u, err := url.Parse(origins[0])
+	return err == nil && u.Scheme == scheme && HostOf(u, origins[0]) && SameHost(scheme, u.Host, r.Host)
+}
+
+// HostOf says whether an Origin is scheme, host and port alone.
+func HostOf(u *url.URL, origin string) bool { return strings.EqualFold(origin, u.Scheme+"://"+u.Host) }
+
+// SameHost says whether two hosts, with or without ports, are one as an origin of a scheme has it: the default port is none.
+func SameHost(scheme, a, b string) bool {
+	standard := map[string]string{"http": ":80", "https": ":443"}[scheme]
+	bare := func(host string) string { return strings.ToLower(strings.TrimSuffix(host, standard)) }
+	return bare(a) == bare(b)
 }

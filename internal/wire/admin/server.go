@@ -1,13 +1,34 @@
 package admin
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"net/http"
 	"net/http/pprof"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"hapax/internal/telemetry"
+	"hapax/internal/wire"
 )
+
+// Guard keeps others out: requests without the token, where there is one, and, where the listener is for this machine alone, those that came by
+// another name, which a page may have made lead here.
+func Guard(h http.Handler, token string, local bool) http.Handler {
+	want := sha256.Sum256([]byte("Bearer " + token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		switch {
+		case local && !wire.LoopbackHost(r.Host):
+			http.Error(w, "this address answers by localhost or a loopback address only", http.StatusForbidden)
+		case token != "" && !hmac.Equal(got[:], want[:]):
+			w.Header().Set("WWW-Authenticate", `Bearer realm="hapax admin"`)
+			http.Error(w, "the bearer token of admin.token_file is needed", http.StatusUnauthorized)
+		default:
+			h.ServeHTTP(w, r)
+		}
+	})
+}
 
 // Handler serves /livez, /readyz and /metrics, and /debug/pprof where profiles is set.
 func Handler(h *Health, m *telemetry.Metrics, profiles bool) http.Handler {

@@ -54,9 +54,9 @@ type Options struct {
 // Server holds the connections.
 type Server struct {
 	Options
-	accept  *rate.Limiter
-	cuts    *limit.Teller
-	refused *limit.Teller // of tokens
+	accept *rate.Limiter
+	// Tell of connections that were ended, of those that never began, and of tokens that were refused.
+	cuts, turned, refused *limit.Teller
 
 	mu       sync.Mutex
 	conns    map[*conn]struct{}
@@ -74,8 +74,9 @@ func (s *Server) now() int64 {
 // New returns a server without connections.
 func New(o Options) *Server {
 	return &Server{
-		Options: o, conns: make(map[*conn]struct{}), cuts: limit.NewTeller(o.Log, o.Metrics.Cut), refused: limit.NewTeller(o.Log, nil),
-		accept: rate.NewLimiter(rate.Limit(o.Limits.ConnectionsPerSecond), o.Limits.ConnectionsBurst),
+		Options: o, conns: make(map[*conn]struct{}), cuts: limit.NewTeller(o.Log, o.Metrics.Cut), turned: limit.NewTeller(o.Log, o.Metrics.TurnedAway),
+		refused: limit.NewTeller(o.Log, nil),
+		accept:  rate.NewLimiter(rate.Limit(o.Limits.ConnectionsPerSecond), o.Limits.ConnectionsBurst),
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // ServeHTTP upgrades a request to a connection, or says in a problem document why not.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if reason, code, text := s.refuse(r); code != "" {
-		s.Metrics.TurnedAway(reason)
+		s.turned.Tell(reason, "a WebSocket was refused", s.Admission.Proxies.Of(r), "origin", r.Header.Values("Origin"), "host", r.Host, "allowed", s.Origins)
 		wire.WriteProblem(w, wire.Error(code, text, s.spread()))
 		return
 	}
@@ -121,13 +121,13 @@ func (s *Server) originAllowed(r *http.Request) bool {
 	if len(origins) > 1 || err != nil || u.Host == "" {
 		return false
 	}
-	if slices.Contains(s.Origins, origins[0]) {
+	if slices.ContainsFunc(s.Origins, func(o string) bool { return strings.EqualFold(o, u.Scheme+"://"+u.Host) }) {
 		return true
 	}
 	if s.Dev {
 		return wire.LoopbackHost(r.Host) && wire.LoopbackHost(u.Host)
 	}
-	return strings.EqualFold(u.Host, r.Host)
+	return wire.SameHost(u.Scheme, u.Host, r.Host)
 }
 
 // spread is a random time, in ms, after which a client is to come back.
