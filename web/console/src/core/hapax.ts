@@ -138,6 +138,8 @@ function take(client: Client, e: ClientEvent): void {
       drains.value = e.here;
       break;
     case "failed":
+      complain(advice(e.error));
+      break;
     case "threw":
       complain(e.error);
       break;
@@ -154,6 +156,15 @@ function renewToken(client: Client, state: Connection["state"]): void {
   if (state !== "auth_required" || renewed || !tokenRefused()) return;
   renewed = true;
   client.newToken();
+}
+
+/** What a store that failed asks of the reader. */
+function advice(error: unknown): unknown {
+  if (isStoreError(error, "closed"))
+    return "The browser took this page's storage away, and messages that waited in it are lost. Load the page again to go on.";
+  if (isStoreError(error, "unavailable"))
+    return "The browser closed this page's storage and doesn't open it. It is tried again by itself; free some disk space, or load the page again.";
+  return error;
 }
 
 /** Tells the reader of something that went wrong. */

@@ -137,14 +137,14 @@ export class Driver {
         // The machine failed: what it knows is worth nothing any more.
         if (this.m) this.m.broken ??= error;
         this.broken ??= error;
-        this.#failed(error);
+        this.failed(error);
       }
     } while (!this.over && (this.#inbox.length > 0 || this.#looking || this.#lost));
     this.#running = undefined; // at once: what comes from now on must start it anew
   }
 
   /** Tells of a failure: once, however often what fails is tried again. */
-  #failed(error: unknown): void {
+  failed(error: unknown): void {
     const why = String(error);
     if (why !== this.#refused) this.effects.tell({ type: "failed", error });
     this.#refused = why;
@@ -173,6 +173,7 @@ export class Driver {
     this.limits = m.limits;
     this.serverOffset = m.serverOffset ?? this.serverOffset;
     this.broken = m.broken;
+    this.#refused = m.broken === undefined ? undefined : String(m.broken); // the machine has told it
     if (isStoreError(m.broken, "fenced")) await demote(this);
   }
 
@@ -200,20 +201,26 @@ export class Driver {
   async #look(): Promise<Input[]> {
     this.#looking = false;
     const { store } = this.opts;
-    const changed = await store.changed().catch(() => false); // a store that fails is told of by what needs it
+    let open = true;
+    const changed = await store.changed().catch(() => {
+      open = false; // a store that fails is told of by what needs it
+      return false;
+    });
     if (changed) {
       await this.hub.look(store).catch(() => {}); // as above
       this.waits.free();
       this.waits.look();
       this.hub.emit({ type: "changed" });
     }
+    // A store that the browser closed may be back: it opens itself anew by the delay law.
+    if (this.m && open && isClosedByBrowser(this.broken)) return reopen(this, [{ kind: "connect" }]);
     if (this.m) return changed && this.broken === undefined ? this.#reread() : [];
     try {
       await takeOver(this);
       this.#refused = undefined;
     } catch (error) {
       if (isStoreError(error, "reload")) this.broken = error;
-      this.#failed(error);
+      this.failed(error);
     }
     return wishes(this);
   }
@@ -237,6 +244,8 @@ export class Driver {
     this.waits.close();
   }
 }
+
+const isClosedByBrowser = (e: unknown): boolean => isStoreError(e, "closed") || isStoreError(e, "unavailable");
 
 /** Waits for something, but no longer than ms. */
 export async function withinTime(

@@ -72,7 +72,7 @@ export async function reopen(d: Driver, inputs: readonly Input[]): Promise<Input
     if (!(await takeOver(d))) throw new StoreError("draining", "another handle drains it");
     return wishes(d);
   } catch (error) {
-    d.effects.tell({ type: "failed", error });
+    d.failed(error);
     return [];
   }
 }

@@ -107,6 +107,11 @@ export class Handle {
     }
   }
 
+  /** Has a medium that waits to be opened anew be tried at once. */
+  protected tryNow(): void {
+    this.#medium.tryNow?.();
+  }
+
   protected get draining(): boolean {
     return this.#fence !== 0;
   }

@@ -6,10 +6,10 @@
  */
 
 import { type Beats, beatsOf } from "./beats.ts";
-import { connect, type DatabaseEnv, storeError } from "./connect.ts";
+import { connect, type DatabaseEnv, result, storeError } from "./connect.ts";
 import { type Report, version } from "./contract.ts";
 import { Database } from "./database.ts";
-import { StoreError } from "./errors.ts";
+import { isStoreError, StoreError } from "./errors.ts";
 import { type Head, parseHead } from "./head.ts";
 import type { Lock } from "./lock.ts";
 import { openTables, type StoreOptions } from "./open.ts";
@@ -17,6 +17,7 @@ import { actorOf, claims } from "./owner.ts";
 import { build, hasTables, migrate, rebuild } from "./schema.ts";
 import { Sealer } from "./seal.ts";
 import type { TableStore } from "./store.ts";
+import { hex } from "./text.ts";
 
 /** Options of a store in IndexedDB. */
 export interface DatabaseOptions extends StoreOptions {
@@ -84,14 +85,39 @@ async function olderThan(db: IDBDatabase, o: DatabaseOptions, than: number): Pro
 
 async function finish(db: IDBDatabase, o: DatabaseOptions, report: Report): Promise<TableStore> {
   let lost = () => {};
-  const medium = new Database(db, o.env, () => lost());
+  let device: string | undefined;
+  const medium = new Database(
+    db,
+    o.env,
+    () => lost(),
+    () => again(o, device),
+  );
   const lock = o.lock(beatsOf(medium));
   lost = () => lock.gone();
   try {
-    return await openTables(medium, lock, o, report);
+    const store = await openTables(medium, lock, o, report);
+    device = hex(store.device);
+    return store;
   } catch (e) {
     medium.close();
     lock.close();
+    throw e;
+  }
+}
+
+/** Opens the store of a device anew, and no other. */
+async function again(o: DatabaseOptions, device: string | undefined): Promise<IDBDatabase> {
+  const lost = new StoreError("closed", "the browser threw the store away, and what waited in it is lost");
+  const db = await connect(o.env, o.name, undefined, () => Promise.reject(lost)).catch((e) => {
+    throw isStoreError(e, "closed") ? lost : e;
+  });
+  try {
+    if (!db?.objectStoreNames.contains("meta")) throw lost;
+    const head = parseHead(await result(db.transaction("meta").objectStore("meta").get("head")));
+    if (head.device && hex(head.device) === device) return db;
+    throw lost;
+  } catch (e) {
+    db?.close();
     throw e;
   }
 }

@@ -48,6 +48,7 @@ export class TableStore extends Outbox implements Store {
   }
 
   async undrain(): Promise<void> {
+    this.tryNow(); // the way to open it anew at the app's wish leads here
     await this.read(async () => {});
     if (this.stop() !== 0) this.lock.free();
   }

@@ -71,6 +71,8 @@ export interface Medium {
    * in it fails, nothing has changed. Transactions that write run one after the other.
    */
   run<T>(mode: "readonly" | "readwrite", f: (t: Tables) => Promise<T>, durability?: "strict" | "relaxed"): Promise<T>;
+  /** Tries at once what it would otherwise wait to try again. */
+  tryNow?(): void;
   close(): void;
 }
 
