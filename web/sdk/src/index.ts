@@ -25,6 +25,7 @@ export type {
   Body,
   Counts,
   Cursor,
+  Feed,
   Hint,
   Key,
   Limits,
@@ -37,6 +38,7 @@ export type {
   State,
   Store,
   StoreErrorCode,
+  Trimmed,
 } from "./store/contract.ts";
 export { isStoreError, StoreError } from "./store/contract.ts";
 export { MemoryMedium, openMemoryStore } from "./store/memory.ts";

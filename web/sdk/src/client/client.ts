@@ -5,7 +5,7 @@ import type { Question } from "../session/effect.ts";
 import type { Message, Room } from "../store/contract.ts";
 import { checkId, checkRoom } from "./body.ts";
 import type { Waiting } from "./core.ts";
-import { deliver, follow } from "./feed.ts";
+import { deliver, follow, tellTrimmed } from "./feed.ts";
 import { type Options, withDefaults } from "./options.ts";
 import { Outbox } from "./outbox.ts";
 import type { Receipt } from "./waits.ts";
@@ -78,10 +78,13 @@ export class Client extends Outbox {
 
   /**
    * Rows that the store holds of a room (of all, for "") with a position after the given one, rising, at most limit. An app
-   * keeps the position of the last row that it has dealt with, and so misses none.
+   * keeps the position of the last row that it has dealt with, and so misses none. Where the store's bound (`Limits.roomRows`) has dropped
+   * rows behind that position a `trimmed` event names their seqs, and `history` has them.
    */
-  messages(room: string, after: number, limit: number): Promise<Message[]> {
-    return this.opts.store.feed(room, after, limit);
+  async messages(room: string, after: number, limit: number): Promise<Message[]> {
+    const feed = await this.opts.store.feed(room, after, limit);
+    tellTrimmed(this.hub, feed, new Map());
+    return feed.messages;
   }
 
   /**

@@ -58,6 +58,17 @@ export interface RoomChanged {
 }
 
 /**
+ * Says, to who reads a room's rows by position, that the store's bound has dropped some of them before: those of a seq from `from` to
+ * `to`. `history` has them.
+ */
+export interface RoomTrimmed {
+  readonly type: "trimmed";
+  readonly room: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
  * Says that the server refuses a subscription, or ended it, or refused for the second time in a row what is needed to send to the
  * room. `retryIn` is the time to the next try in ms, 0 where none is planned.
  */
@@ -105,6 +116,7 @@ export type ClientEvent =
   | RowEvicted
   | RoomChanged
   | RoomDenied
+  | RoomTrimmed
   | Failed
   | Missed
   | Threw

@@ -48,6 +48,12 @@ export interface Limits {
   readonly aside: number;
   /** ms of server time that such a row lives; 7 days. */
   readonly asideAge: number;
+  /**
+   * Messages kept of each room and their bytes, the newest ones staying; Infinity for no bound. Left out, a memory store keeps 10,000
+   * rows and 16 MiB of each, as it would grow without end, and IndexedDB keeps all.
+   */
+  readonly roomRows?: number;
+  readonly roomBytes?: number;
 }
 
 /** The limits of docs/spec/client.md. */
@@ -107,6 +113,22 @@ export interface Room {
    * replaced, and reads the room anew by view.
    */
   readonly replaced: number;
+  /** What the bound of its messages dropped since then, undefined where nothing. */
+  readonly trimmed?: Trimmed | undefined;
+}
+
+/** Messages that the bound of their room dropped, oldest first: of a seq from `from` to `to`, the last of which had `position`. */
+export interface Trimmed {
+  readonly room: string;
+  readonly position: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Rows of the feed, and what of the rooms' rows behind the position asked from is there no more, as of the same moment. */
+export interface Feed {
+  readonly messages: Message[];
+  readonly trimmed: readonly Trimmed[];
 }
 
 /** Message is a stored row of a room. */
@@ -235,8 +257,11 @@ export interface Store {
   room(room: string): Promise<Room | undefined>;
   /** All views by rising name (order of UTF-16 code units). */
   rooms(): Promise<Room[]>;
-  /** Messages of a room (of all, for "") with a position after the given one, rising, at most limit. */
-  feed(room: string, after: number, limit: number): Promise<Message[]>;
+  /**
+   * Messages of a room (of all, for "") with a position after the given one, rising, at most limit, and what the bounds of their rooms
+   * dropped with a position after it (`Limits.roomRows`).
+   */
+  feed(room: string, after: number, limit: number): Promise<Feed>;
   /**
    * The last messages of a room with a seq below before (0: the last of all), by rising seq, at most limit; also those
    * that an ack stored ahead of the cursor.

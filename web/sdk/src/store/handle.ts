@@ -67,14 +67,17 @@ export class Handle {
     for (;;) {
       if (this.#closed) throw new StoreError("closed", "the handle is closed");
       let dirty = false;
+      let done = (): void => {};
       try {
         const result = await this.#medium.run(mode, async (tables) => {
           const t = await Transaction.begin(tables, this.#opened, this.#keyCheck);
           const r = await f(t);
           t.end();
           dirty = t.dirty;
+          done = t.onDone;
           return r;
         });
+        done();
         if (dirty) {
           this.#own++;
           this.lock.announce();
@@ -143,6 +146,11 @@ export class Handle {
   listen(f: (hint: Hint) => void): () => void {
     this.#listeners.add(f);
     return () => void this.#listeners.delete(f);
+  }
+
+  /** How many changes other handles have made. */
+  protected changesByOthers(t: Transaction): number {
+    return t.head.changes - this.#own;
   }
 
   changed(): Promise<boolean> {

@@ -238,10 +238,16 @@ class MemoryLock implements Lock {
 /** Opens a handle on a medium; without one, on a medium of its own. */
 export function openMemoryStore(o: StoreOptions & { readonly medium?: MemoryMedium } = {}): Promise<TableStore> {
   const medium = o.medium ?? new MemoryMedium();
-  return openTables(medium, medium.lock(), o, {
-    created: o.medium === undefined,
-    from: version,
-    to: version,
-    setAside: 0,
-  });
+  const limits = { roomRows: 10_000, roomBytes: 16 * 2 ** 20, ...o.limits };
+  return openTables(
+    medium,
+    medium.lock(),
+    { ...o, limits },
+    {
+      created: o.medium === undefined,
+      from: version,
+      to: version,
+      setAside: 0,
+    },
+  );
 }

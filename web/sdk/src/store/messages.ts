@@ -5,6 +5,7 @@ import type { Message } from "./contract.ts";
 import { bodyOf, type StoredBody } from "./seal.ts";
 import { type Query, within } from "./tables.ts";
 import type { Transaction } from "./transaction.ts";
+import { sizeOf } from "./trim.ts";
 
 /** A message as it lies in the table: its body may be sealed; without a position while only an ack has told of it. */
 export type StoredMessage = Omit<Message, "position" | "text" | "data"> & { readonly position?: number };
@@ -23,7 +24,13 @@ function put(t: Transaction, m: Content, position: number, body: object): Stored
   const stored = { room, epoch, seq, messageId, actor, clientMessageId, at: m.at, ...body };
   const now = position ? { ...stored, position } : stored;
   t.put("messages", now);
+  t.grow(m.room, 1, sizeOf(now));
   return now;
+}
+
+function remove(t: Transaction, m: StoredMessage): void {
+  t.delete("messages", [m.room, m.messageId]);
+  t.grow(m.room, -1, -sizeOf(m));
 }
 
 /** Stores a message that an ack told of, unless it is held already. */
@@ -57,7 +64,7 @@ export async function arrive(
     if (!m) return;
     ids.delete(m.messageId);
     places.delete(place(m));
-    t.delete("messages", [m.room, m.messageId]);
+    remove(t, m);
   };
   for (const [i, m] of arrived.entries()) {
     const before = ids.get(m.messageId);
@@ -75,7 +82,7 @@ export async function prune(t: Transaction, s: Snapshot): Promise<void> {
   const kept = new Set(s.messages.map((m) => m.messageId));
   for (const m of await stored(t, { index: "seq", ...within(s.room) })) {
     const ahead = m.position === undefined && m.epoch === s.cursor.epoch && m.seq > s.cursor.after;
-    if (!kept.has(m.messageId) && !ahead) t.delete("messages", [m.room, m.messageId]);
+    if (!kept.has(m.messageId) && !ahead) remove(t, m);
   }
 }
 

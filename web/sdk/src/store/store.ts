@@ -3,7 +3,7 @@
 import { apply } from "./apply.ts";
 import type { Change, Result } from "./change.ts";
 import { checkChanges } from "./check.ts";
-import type { Message, Room, Store } from "./contract.ts";
+import type { Feed, Message, Room, Store } from "./contract.ts";
 import { StoreError } from "./errors.ts";
 import { type Beat, sameBeat } from "./head.ts";
 import { type StoredMessage, stored } from "./messages.ts";
@@ -11,10 +11,15 @@ import { Outbox } from "./outbox.ts";
 import type { Row } from "./row.ts";
 import { evictable, requeue } from "./rule.ts";
 import { type Query, within } from "./tables.ts";
+import type { Transaction } from "./transaction.ts";
+import { type Held, isBounded, trim } from "./trim.ts";
 
 export class TableStore extends Outbox implements Store {
   /** Found sending by the last drain. */
   #doubt: readonly number[] = [];
+  /** How much rooms hold, where they are bounded, and as of which count of other handles' changes. */
+  readonly #held = new Map<string, Held>();
+  #heldAt = -1;
 
   async drain(): Promise<number> {
     await this.read(async () => {}); // closed, damaged: told before the lock is asked for
@@ -68,8 +73,23 @@ export class TableStore extends Outbox implements Store {
       const results: Result[] = [];
       for (const [i, c] of changes.entries()) results.push(await apply(t, c, bodies[i]!));
       await t.forgetReceipts();
+      await this.#trim(t);
       return results;
     });
+  }
+
+  /** Keeps rooms within their bounds. How much each holds is counted once, and then kept, as long as no other handle changes anything. */
+  async #trim(t: Transaction): Promise<void> {
+    if (!isBounded(this.limits) || t.grown.size === 0) return;
+    const others = this.changesByOthers(t);
+    if (others !== this.#heldAt) this.#held.clear();
+    const known = new Map(this.#held);
+    this.#held.clear(); // counted anew where this transaction fails
+    this.#heldAt = others;
+    for (const [room, held] of await trim(t, this.limits, known)) known.set(room, held);
+    t.onDone = () => {
+      for (const [room, held] of known) this.#held.set(room, held);
+    };
   }
 
   evict(fence: number, now: number): Promise<Row[]> {
@@ -92,10 +112,18 @@ export class TableStore extends Outbox implements Store {
     return this.read(async (t) => (await t.tables.all("cursors", {})) as Room[]);
   }
 
-  feed(room: string, after: number, limit: number): Promise<Message[]> {
+  async feed(room: string, after: number, limit: number): Promise<Feed> {
     const from = Math.max(after, 0);
-    if (room === "") return this.#messages({ index: "feed", lower: from, open: true, limit });
-    return this.#messages({ index: "roomFeed", ...within(room), lower: [room, from], open: true, limit });
+    const [found, rooms] = await this.read(async (t) => {
+      const q: Query =
+        room === ""
+          ? { index: "feed", lower: from, open: true, limit }
+          : { index: "roomFeed", ...within(room), lower: [room, from], open: true, limit };
+      const views = room === "" ? await t.tables.all("cursors", {}) : [await t.tables.get("cursors", room)];
+      return [await stored(t, q), views as (Room | undefined)[]] as const;
+    });
+    const trimmed = rooms.flatMap((r) => (r?.trimmed && r.trimmed.position > from ? r.trimmed : []));
+    return { messages: await this.#open(found), trimmed };
   }
 
   async view(room: string, before: number, limit: number): Promise<Message[]> {
@@ -105,7 +133,10 @@ export class TableStore extends Outbox implements Store {
 
   /** Reads messages. One that can't be read is set aside: it must not hide the others. */
   async #messages(q: Query): Promise<Message[]> {
-    const found = await this.read((t) => stored(t, q));
+    return this.#open(await this.read((t) => stored(t, q)));
+  }
+
+  async #open(found: readonly StoredMessage[]): Promise<Message[]> {
     const opened = await Promise.all(found.map((m) => this.#openMessage(m)));
     return opened.filter((m) => m !== undefined);
   }
@@ -125,6 +156,7 @@ export class TableStore extends Outbox implements Store {
     return this.write(async (t) => {
       for (const m of await stored(t, { index: "seq", ...within(room) })) t.delete("messages", [m.room, m.messageId]);
       t.delete("cursors", room);
+      t.onDone = () => this.#held.delete(room);
     });
   }
 }

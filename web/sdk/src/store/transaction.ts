@@ -57,6 +57,10 @@ export class Transaction {
   readonly head: Head;
   /** Whether anything changed, so that the head has to be written. */
   dirty = false;
+  /** Called once all of it is stored. */
+  onDone: () => void = () => {};
+  /** By how much messages of rooms grew. */
+  readonly grown = new Map<string, { rows: number; bytes: number }>();
   readonly #opened: Opened;
   readonly #sealed = new WeakMap<Row, Uint8Array>();
 
@@ -163,6 +167,12 @@ export class Transaction {
 
   #count(state: State, by: number): void {
     this.head.rows[state] += by;
+  }
+
+  /** Notes that messages of a room came or went. */
+  grow(room: string, rows: number, bytes: number): void {
+    const g = this.grown.get(room) ?? { rows: 0, bytes: 0 };
+    this.grown.set(room, { rows: g.rows + rows, bytes: g.bytes + bytes });
   }
 
   put(table: TableName, value: object): void {

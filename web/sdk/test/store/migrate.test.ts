@@ -16,7 +16,7 @@ if (writes > 0) await writeOld(writes);
 async function told(st: Store) {
   const outbox = [];
   for await (const pair of st.export()) outbox.push(pair);
-  return { owner: await st.owner(), outbox, feed: seqs(await st.feed("", 0, 100)), rooms: await st.rooms() };
+  return { owner: await st.owner(), outbox, feed: seqs((await st.feed("", 0, 100)).messages), rooms: await st.rooms() };
 }
 
 /** The rows that are in plain.json. */

@@ -233,7 +233,7 @@ class History {
     equal("counts", await st.counts(), m.counts());
     equal(
       "feed",
-      await st.feed("", 0, 1000),
+      (await st.feed("", 0, 1000)).messages,
       m.messages(
         (o) => o.position > 0,
         (a, b) => a.position - b.position,

@@ -218,6 +218,6 @@ export const own = (e: Entry, seq: number): Arrived => ({
 export const seqs = (messages: readonly Message[]): string => messages.map((m) => `${m.seq}@${m.position} `).join("");
 
 export const feed = async (st: Store, room: string, after: number): Promise<string> =>
-  seqs(await st.feed(room, after, 1000));
+  seqs((await st.feed(room, after, 1000)).messages);
 
 export const view = async (st: Store, room: string): Promise<string> => seqs(await st.view(room, 0, 1000));

@@ -24,6 +24,61 @@ const snapshot = (room: string, at: Cursor, messages = foreign(room, 1, 0), now 
 const rows = (room: string, from: Cursor, to: Cursor, messages = foreign(room, from.after + 1, to.after), now = 0) =>
   ({ kind: "rows", room, from, to, messages, now }) as const;
 
+/** The newest rows stay, and whoever reads from before those that went is told their seqs, however often they are asked for. */
+async function roomBound(s: Suite) {
+  const bound = { roomRows: 3, roomBytes: Infinity };
+  const st = await s.open(bound);
+  const trimmed = async (h: Store, room: string, after: number) => (await h.feed(room, after, 1000)).trimmed;
+  const fence = await st.drain();
+  await apply(st, fence, snapshot("r", cursor(0))); // position 1
+  await apply(st, fence, snapshot("s", cursor(0))); // 2
+  await apply(st, fence, rows("s", cursor(0), cursor(1)));
+  await apply(st, fence, rows("r", cursor(0), cursor(3)));
+  equal("nothing dropped yet", await trimmed(st, "", 0), []);
+  await apply(st, fence, rows("r", cursor(3), cursor(5)));
+  equal("feed", [await feed(st, "r", 0), await feed(st, "s", 0)], ["3@6 4@7 5@8 ", "1@3 "]);
+  const want = { room: "r", position: 5, from: 1, to: 2 };
+  for (const room of ["", "r"]) {
+    equal("dropped", await trimmed(st, room, 4), [want]);
+    equal("read before it was dropped", await trimmed(st, room, 5), []);
+  }
+  equal("asked for another room", await trimmed(st, "s", 0), []);
+  await add(st, entry("q", 9)); // a change of this handle's own
+  await apply(st, fence, rows("r", cursor(5), cursor(15)));
+  const again = await s.afterCrash(bound);
+  const later = { room: "r", position: 15, from: 1, to: 12 };
+  equal("after a crash", await trimmed(again, "r", 0), [later]);
+  equal("the room", await again.room("r"), { room: "r", cursor: cursor(15), replaced: 1, trimmed: later });
+  const other = await s.open(bound);
+  await other.forget("s"); // another handle's change: rooms are counted anew
+  await apply(st, fence, snapshot("r", cursor(20), foreign("r", 16, 20)));
+  equal("a snapshot", await view(st, "r"), "18@22 19@23 20@24 ");
+  equal("dropped of it", await trimmed(st, "r", 0), [{ room: "r", position: 21, from: 16, to: 17 }]);
+  await st.forget("r");
+  equal("forgotten", await trimmed(st, "", 0), []);
+  for (let n = 1; n < 7; n++) {
+    const [row] = await add(st, entry("q", n));
+    await apply(st, fence, confirm(row!, n));
+  }
+  equal("of acks alone", [await view(st, "q"), await trimmed(st, "", 0)], ["4@0 5@0 6@0 ", []]);
+}
+
+async function roomBytes(s: Suite) {
+  const st = await s.open({ roomRows: Infinity, roomBytes: 5000 });
+  const fence = await st.drain();
+  const heavy = foreign("r", 1, 8).map((m) => ({ ...m, text: "x".repeat(1000) }));
+  await apply(st, fence, snapshot("r", cursor(0)));
+  await apply(st, fence, rows("r", cursor(0), cursor(8), heavy));
+  const kept = await st.view("r", 0, 100);
+  equal("kept", [kept.length, kept.at(-1)!.seq], [3, 8]);
+  await apply(st, fence, rows("r", cursor(8), cursor(9), [{ ...foreign("r", 9, 9)[0]!, text: "x".repeat(9000) }]));
+  equal(
+    "never the newest",
+    (await st.view("r", 0, 100)).map((m) => m.seq),
+    [9],
+  );
+}
+
 async function cursorMovesWithRows(s: Suite) {
   const st = await s.open();
   const fence = await st.drain();
@@ -43,9 +98,9 @@ async function cursorMovesWithRows(s: Suite) {
   const again = await s.afterCrash();
   equal("feed", await feed(again, "", 0), "1@3 2@4 3@5 1@6 4@7 ");
   equal("feed of r after 4", await feed(again, "r", 4), "3@5 4@7 ");
-  const page = await again.feed("", 3, 2);
+  const page = (await again.feed("", 3, 2)).messages;
   equal("page", [seqs(page), page[0]!.text], ["2@4 3@5 ", "row 2"]);
-  equal("no page", [await again.feed("", 0, 0), await again.view("r", 0, 0)], [[], []]);
+  equal("no page", [(await again.feed("", 0, 0)).messages, await again.view("r", 0, 0)], [[], []]);
   equal("view before 4", seqs(await again.view("r", 4, 2)), "2@4 3@5 ");
   equal("room", await again.room("r"), { room: "r", cursor: cursor(4), replaced: 1 });
   equal("rooms", await again.rooms(), [
@@ -188,6 +243,8 @@ async function closed(s: Suite) {
 }
 
 export const views: readonly Case[] = [
+  ["a room's bound", roomBound],
+  ["a room's bound in bytes", roomBytes],
   ["the cursor moves with its rows", cursorMovesWithRows],
   ["an ack ahead of the cursor", ackAhead],
   ["a snapshot replaces", snapshotReplaces],
