@@ -47,14 +47,17 @@ func (p *prover) compareSources() error {
 		}
 		seen[n] = true
 		want := &f.sources[n]
-		kept := settings{window: s.WindowS, capacity: s.LRUCapacity, parts: s.Parts, open: s.Open, forward: s.Forward}
+		kept := settings{window: s.WindowS, capacity: s.LRUCapacity, parts: s.Parts, open: s.Open, forward: s.Forward, guardWindow: s.GuardS}
 		kept.scope, _ = statedScope([]byte(s.Scope))
+		kept.guard = statedGuard(s.Guard)
 		capacity, err := p.log.Capacity(s.Tenant, s.Source)
 		switch {
 		case err != nil:
 			return err
 		case kept != want.settings:
 			p.issues.books("source %q %q: its settings are kept as %+v, by the records they are %+v", s.Tenant, s.Source, kept, want.settings)
+		case s.Generation != want.bodies.generation:
+			p.issues.books("source %q %q: its guard's generation is kept as %d, by the records it is %d", s.Tenant, s.Source, s.Generation, want.bodies.generation)
 		case s.Events != want.events:
 			p.issues.books("source %q %q: kept are %d events, by the records it had %d", s.Tenant, s.Source, s.Events, want.events)
 		case capacity != want.capacity:

@@ -120,6 +120,18 @@ func (r *fieldReader) pending() bool {
 	return p
 }
 
+// guard reads how a source is guarded, which of such a record it is.
+func (r *fieldReader) guard() guard {
+	f := r.next()
+	for g, word := range guardWords {
+		if string(f) == word && g > 0 {
+			return guard(g)
+		}
+	}
+	r.fail("a guard is none")
+	return guardOff
+}
+
 func (r *fieldReader) decision() decision {
 	f := r.next()
 	for d, name := range decisionWords {

@@ -26,6 +26,7 @@ type fold struct {
 	renewed  bool // a record names its origin: none of an older kind follows
 	current  logRecord
 	events   int64
+	guarded  bool   // a source is, or was
 	whole    bool   // ids are taken in
 	ids      rowSet // that events are found by
 	fact     []byte
@@ -39,6 +40,7 @@ type sourceState struct {
 	tenant, source string
 	known          bool // it has settings
 	settings
+	bodies   bodies // where it is guarded
 	events   int64
 	capacity int64 // the largest of its registered keys, in the end
 }
@@ -80,7 +82,11 @@ func (f *fold) take(raw []byte) error {
 	rec.readHead(&r)
 	rec.readName(&r)
 	if r.fault == "" && rec.raw != nil && !f.firstPass() && !f.mine(f.hash.key(rec.raw)) {
-		f.settle(rec, keyID{})
+		if f.settle(rec, keyID{}); rec.kind == kindEvent && f.guarded {
+			if rec.readRest(&r); r.fault == "" {
+				f.takeBody(rec)
+			}
+		}
 		return nil
 	}
 	rec.readRest(&r)
@@ -162,13 +168,19 @@ func (f *fold) takeSource(rec *logRecord) {
 		switch {
 		case !soundName(s.tenant, s.source, "-"):
 			f.issues.record(rec.number, "the source %q of %q isn't named as the contract wants", s.source, s.tenant)
+		case (r.settings.guard == guardOff) != (r.settings.guardWindow == 0):
+			f.issues.record(rec.number, "a guard has a window")
 		case s.known && s.settings == r.settings:
 			f.issues.record(rec.number, "it changes nothing")
 		case s.events > 0 && s.parts != r.settings.parts:
 			f.issues.record(rec.number, "a source with events keeps the number of parts of its keys: %d, not %d", s.parts, r.settings.parts)
 		}
 	}
+	if r.settings.guard != s.guard || r.settings.guardWindow != s.guardWindow {
+		s.bodies = bodies{}
+	}
 	s.settings, s.known = r.settings, true
+	f.guarded = f.guarded || s.guard != guardOff
 }
 
 // sourceOf numbers sources, by the bytes of both fields, in the order in which they come.
@@ -190,7 +202,9 @@ func (f *fold) takeKeyed(rec *logRecord) error {
 		f.countEvent(rec)
 	}
 	if !f.mine(id) {
-		f.settle(rec, id)
+		if f.settle(rec, id); rec.kind == kindEvent && f.guarded {
+			f.takeBody(rec)
+		}
 		return nil
 	}
 	key, known := f.keys.find(id)

@@ -88,7 +88,7 @@ func (p *prover) compareIndexes() error {
 		}
 		p.foundIndex(*s)
 	}
-	for _, kind := range [...]string{IndexDue, IndexHeld, IndexDead, IndexTenantDead, IndexQueued, IndexCapacity, IndexRepeats} {
+	for _, kind := range [...]string{IndexDue, IndexHeld, IndexDead, IndexTenantDead, IndexQueued, IndexCapacity, IndexTwin, IndexRepeats} {
 		p.compareSets(kind, p.indexes.found[kind], p.indexes.want[kind])
 	}
 	return nil
@@ -112,6 +112,8 @@ func (p *prover) foundIndex(s StatedIndex) {
 		add(waiting)
 		s.Number = countsDead
 		add(dead)
+	case IndexTwin:
+		p.foundTwin(&s)
 	default:
 		add(1)
 	}

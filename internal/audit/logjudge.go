@@ -11,6 +11,7 @@ type judged struct {
 	scope    scope
 	window   int64
 	seen     int64
+	twin     int64 // the event of another key that was accepted with the same body
 }
 
 // judgeOnline is the rule of docs/spec/contract.md, 2, with what the gateway adds (docs/spec/gateway.md, Sources, Ingest and The log and the books).
@@ -72,6 +73,13 @@ func (f *fold) takeEvent(rec *logRecord, key uint32) error {
 	s := &f.sources[k.source]
 	print := f.hash.word(e.print[:])
 	j := judgeOnline(&f.policy, s, k, rec, print)
+	if j.decision == acceptEvent && s.guard != guardOff {
+		if j.twin = s.bodies.find(rec, k.id, s.guardWindow); j.twin > 0 && s.guard == guardReject {
+			j.decision = mismatchEvent
+		} else {
+			s.bodies.put(rec, k.id, f.hash.word(e.id))
+		}
+	}
 	forwarded := j.decision == acceptEvent && s.forward
 	currency, value := f.checkFacts(rec, s, k)
 	f.checkClaims(rec, k, &j, forwarded)
@@ -149,6 +157,8 @@ func (f *fold) checkClaims(rec *logRecord, k *logKey, j *judged, forwarded bool)
 		f.issues.record(rec.number, "it is judged at %d, not %d", j.seen, e.seen)
 	case e.decision != j.decision:
 		f.issues.record(rec.number, "the decision is %s, not %s", j.decision, e.decision)
+	case e.twin != j.twin:
+		f.issues.record(rec.number, "the event of another key with its body is %d, not %d", j.twin, e.twin)
 	case e.scope != j.scope:
 		f.issues.record(rec.number, "it is judged in scope %q, not %q", scopeWord(j.scope), scopeWord(e.scope))
 	case e.window != j.window:

@@ -109,7 +109,7 @@ func (p *prover) pass() error {
 	f.keys, f.outbox, f.owed = newLogKeys(), map[int64]outRow{}, debt{}
 	f.ruled = false
 	for i := range f.sources {
-		f.sources[i].known, f.sources[i].settings = false, settings{}
+		f.sources[i].known, f.sources[i].settings, f.sources[i].bodies = false, settings{}, bodies{}
 	}
 	c := chain{issues: &p.issues, anchors: sortedAnchors(p.options.Anchors), expected: 1}
 	count := int64(0)
@@ -134,6 +134,7 @@ func (p *prover) pass() error {
 	f.settle(&logRecord{}, keyID{})
 	if f.firstPass() {
 		c.end(&p.head)
+		p.wantTwins()
 		p.proof.Records, p.proof.Number, p.proof.Hash = count, c.last, c.hash
 	}
 	return p.compareShare()

@@ -11,6 +11,7 @@ type logRecord struct {
 	raw    []byte         // the name of kindRegister, kindUnregister and kindEvent
 	source sourceRecord   // kindSource
 	reg    registerRecord // kindRegister
+	more   bool           // kindGuarded or kindTwin, which have more fields than they are read as
 	old    bool           // of a kind that names no origin
 	origin string         // kindRegister, kindUnregister, kindDelivery, kindLoss, but not old; a constant
 	by     []byte         // likewise, and old ones
@@ -28,6 +29,8 @@ const (
 	kindEvent      = "event"
 	kindDelivery   = "delivery.2"
 	kindLoss       = "loss"
+	kindGuarded    = "source.2" // read as a source, with its guard
+	kindTwin       = "event.2"  // read as an event, with its twin
 
 	oldRegister   = "register"
 	oldUnregister = "unregister"
@@ -54,7 +57,20 @@ type settings struct {
 	window, capacity, parts int64
 	scope                   scope
 	open, forward           bool
+	guard                   guard
+	guardWindow             int64
 }
+
+// guard is what becomes of a body that was accepted under another key.
+type guard uint8
+
+const (
+	guardOff guard = iota
+	guardFlag
+	guardReject
+)
+
+var guardWords = [...]string{"off", "flag", "reject"}
 
 type registerRecord struct {
 	scope            scope
@@ -73,6 +89,7 @@ type eventRecord struct {
 	prior, predecessor   int64
 	predecessorPending   bool
 	root                 int64
+	twin                 int64 // the event of another key with the same body
 	forwarded, strict    bool
 	print, digest        [32]byte
 }
@@ -109,7 +126,7 @@ var deliveryOrigins = map[string][]string{
 // readHead reads what all kinds have in common and leaves the reader before the fields of the kind.
 func (rec *logRecord) readHead(r *fieldReader) {
 	kind := r.next()
-	rec.old, rec.origin = false, ""
+	rec.old, rec.more, rec.origin = false, false, ""
 	switch string(kind) {
 	case kindEvent:
 		rec.kind = kindEvent
@@ -125,6 +142,10 @@ func (rec *logRecord) readHead(r *fieldReader) {
 		rec.kind = kindPolicy
 	case kindLoss:
 		rec.kind = kindLoss
+	case kindGuarded:
+		rec.kind, rec.more = kindSource, true
+	case kindTwin:
+		rec.kind, rec.more = kindEvent, true
 	default:
 		if rec.old = true; !rec.readOld(string(kind)) {
 			r.fail("its kind is unknown")
@@ -184,6 +205,9 @@ func (rec *logRecord) readRest(r *fieldReader) {
 	switch rec.kind {
 	case kindEvent:
 		rec.event.read(r)
+		if rec.event.twin = 0; rec.more {
+			rec.event.twin = r.integer()
+		}
 	case kindDelivery:
 		rec.sent = deliveryRecord{event: r.integer()}
 		rec.sent.read(r)
@@ -201,6 +225,9 @@ func (rec *logRecord) readRest(r *fieldReader) {
 		s := &rec.source
 		s.raw = r.pair()
 		s.settings = settings{window: r.count(), scope: r.scopeOrNone(), capacity: r.count(), open: r.flag(), forward: r.flag(), parts: r.count()}
+		if rec.more {
+			s.settings.guard, s.settings.guardWindow = r.guard(), r.count()
+		}
 	case kindPolicy:
 		rec.policy = policy{window: r.count(), strict: r.flag(), minHits: r.count()}
 	}

@@ -52,13 +52,16 @@ type StatedSettings struct {
 	WindowS, LRUCapacity, Parts int64
 	Scope                       string
 	Open, Forward               bool
+	Guard                       string // off, flag or reject
+	GuardS                      int64
 }
 
 // StatedSource is a source, and how many events it had.
 type StatedSource struct {
 	Tenant, Source string
 	StatedSettings
-	Events int64
+	Events     int64
+	Generation int64 // of the guard
 }
 
 // StatedKey is what is kept of a key.
@@ -133,6 +136,7 @@ const (
 	IndexTenantDead = "tenant dead" // tenant, Number: a dead letter
 	IndexQueued     = "queued"      // tenant, source: Waiting and Dead count rows of the outbox
 	IndexCapacity   = "capacity"    // tenant, source, Number: Count registered keys have that lru_capacity
+	IndexTwin       = "twins"       // tenant, source, Generation, Digest: the accepted event of a guarded source with that body: Number, At, Key, ID
 	IndexRepeats    = "repeats"     // Currency, tenant, source, Number: the last repeat of Key, its time At, the Count of its repeats
 )
 
@@ -142,6 +146,9 @@ type StatedIndex struct {
 	Tenant, Source, Key, Currency string
 	Number, At                    int64
 	Count, Waiting, Dead          int64
+	Generation                    int64
+	Digest                        [32]byte
+	ID                            string
 }
 
 // StatedID is a row by which an event is found.

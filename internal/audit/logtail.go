@@ -161,8 +161,35 @@ func (t *tail) takeEvent(rec *logRecord) error {
 		print = 1 // k.rootPrint is 0: all that is compared is whether they are equal
 	}
 	j := judgeOnline(&t.policy, &s, &k, rec, print)
+	if err := t.checkTwin(rec, &j, stated); err != nil {
+		return err
+	}
 	f.checkClaims(rec, &k, &j, e.forwarded)
 	t.checkTerms(rec, key, stated, string(source))
+	return nil
+}
+
+// checkTwin looks at the event of another key that an event says was accepted with its body. That there is none only a fold over the whole log can tell.
+func (t *tail) checkTwin(rec *logRecord, j *judged, s *StatedSource) error {
+	e := &rec.event
+	if e.twin == 0 {
+		return nil
+	}
+	ok, err := t.event(&t.before, e.twin)
+	if err != nil {
+		return err
+	}
+	r, other := fieldReader{text: rec.raw}, fieldReader{text: t.before.raw}
+	if !ok || e.twin >= rec.number || j.decision != acceptEvent || t.before.event.decision != acceptEvent || t.before.event.digest != e.digest ||
+		!bytes.Equal(r.pair(), other.pair()) || bytes.Equal(rec.raw, t.before.raw) {
+		t.issues.record(rec.number, "event %d isn't one of another key that was accepted with its body", e.twin)
+	}
+	if j.twin = e.twin; e.decision == mismatchEvent {
+		j.decision = mismatchEvent
+	}
+	if rec.at-t.before.at > s.GuardS*1000 || (e.decision == mismatchEvent) != (s.Guard == guardWords[guardReject]) {
+		t.doubt(rec, "its guard isn't what its source says")
+	}
 	return nil
 }
 
@@ -209,14 +236,18 @@ func (t *tail) history(rec *logRecord) (k logKey, ok bool, err error) {
 	return k, true, nil
 }
 
+// doubt notes what disagrees with the settings of an event's source as they stand at the head.
+func (t *tail) doubt(rec *logRecord, text string) {
+	r := fieldReader{text: rec.raw}
+	if source := string(r.pair()); t.doubts[source].number == 0 {
+		t.doubts[source] = doubt{rec.number, text}
+	}
+}
+
 // checkTerms looks at the terms that an event says it was judged by, where what stands now is what stood then.
 func (t *tail) checkTerms(rec *logRecord, key *StatedKey, s *StatedSource, source string) {
 	e := &rec.event
-	doubtful := func(text string) {
-		if _, ok := t.doubts[source]; !ok {
-			t.doubts[source] = doubt{rec.number, text}
-		}
-	}
+	doubtful := func(text string) { t.doubt(rec, text) }
 	if e.forwarded != (e.decision == acceptEvent && s.Forward) {
 		doubtful("whether it goes to a destination isn't what its source says")
 	}

@@ -98,7 +98,8 @@ type claim struct {
 	window                          int   // 100 where it is judged at all
 	prior, predecessor, root        int64
 	forwarded, strict               bool
-	print                           byte
+	print, digest                   byte
+	twin                            int64
 }
 
 func (w *logWriter) event(c claim) int64 {
@@ -123,8 +124,12 @@ func (w *logWriter) event(c claim) int64 {
 		c.seen = w.at
 	}
 	id := fmt.Sprint("ev_", len(w.records))
-	return w.add(kindEvent, "t", "s", c.key, id, c.decision, c.currency, c.amount, !c.bad, c.said, c.scope, c.state, c.named, c.namedAt, c.seen, c.window,
-		c.prior, c.predecessor, c.was, c.root, c.forwarded, [32]byte{c.print}, [32]byte{}, c.strict)
+	kind, fields := kindEvent, []any{"t", "s", c.key, id, c.decision, c.currency, c.amount, !c.bad, c.said, c.scope, c.state, c.named, c.namedAt, c.seen, c.window,
+		c.prior, c.predecessor, c.was, c.root, c.forwarded, [32]byte{c.print}, [32]byte{c.digest}, c.strict}
+	if c.twin != 0 {
+		kind, fields = kindTwin, append(fields, c.twin)
+	}
+	return w.add(kind, fields...)
 }
 
 // Records and the others make the writer a Log whose store states nothing but the head.

@@ -90,6 +90,10 @@ func explain(s *Step, before *gateway.EventRecord) string {
 		return "the key wasn't registered"
 	case r.Decision == gateway.BadAmount:
 		return fmt.Sprintf("%q is no amount, or %s no currency of it", r.Amount, r.Currency)
+	case r.Decision == gateway.Mismatch && r.Twin > 0:
+		return fmt.Sprintf("its body is that of record %d, which has another key, within the guard's window", r.Twin)
+	case r.Twin > 0:
+		return fmt.Sprintf("accepted, but its body is that of record %d, which has another key, within the guard's window", r.Twin)
 	case before == nil:
 		return "the first of its key"
 	case r.Decision == gateway.Mismatch && before.Currency != r.Currency:

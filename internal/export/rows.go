@@ -32,7 +32,11 @@ func (e *exporter) writeEvent(number int64, r *gateway.EventRecord) error {
 		return err
 	}
 	c.Mismatches++
-	e.row = strconv.AppendInt(append(e.row, '\t'), r.Root, 10)
+	repeated := r.Root
+	if r.Twin > 0 {
+		repeated = r.Twin
+	}
+	e.row = strconv.AppendInt(append(e.row, '\t'), repeated, 10)
 	e.row = append(append(e.row, '\t'), why...)
 	return e.files.write(r.Currency+"/"+mismatchesFile, append(e.row, '\n'))
 }
@@ -64,6 +68,7 @@ func amountText(r *gateway.EventRecord) string {
 const (
 	otherCurrency = "currency" // its predecessor within the window is in another one
 	otherContent  = "content"  // its fingerprint isn't the root's
+	otherKey      = "key"      // its body was accepted under another one
 )
 
 type recordReader interface {
@@ -71,6 +76,9 @@ type recordReader interface {
 }
 
 func mismatchReason(v recordReader, r *gateway.EventRecord) (string, error) {
+	if r.Twin > 0 {
+		return otherKey, nil
+	}
 	before, err := eventOf(v, r.Predecessor)
 	if err != nil {
 		return "", err

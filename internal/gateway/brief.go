@@ -14,7 +14,7 @@ type Brief struct {
 func ReadBrief(text []byte) (Brief, error) {
 	p := parser{rest: text}
 	kind := p.field()
-	b := Brief{Event: string(kind) == KindEvent, Number: p.integer()}
+	b := Brief{Event: string(kind) == KindEvent || string(kind) == KindTwin, Number: p.integer()}
 	p.hash()
 	b.At = p.integer()
 	if b.Event {

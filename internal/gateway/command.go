@@ -214,5 +214,7 @@ type Outcome struct {
 	RootNumber int64  // of a dedupe or a mismatch: the accepted event that it repeats
 	RootID     string // likewise
 	Differs    bool   // its content differs from the root's
+	TwinNumber int64  // of an accept or a mismatch at a guarded source: the event of another key that was accepted with the same body
+	TwinID     string // likewise
 	Currencies bool   // a mismatch because the predecessor within the window is in another currency
 }

@@ -27,16 +27,16 @@ func ReadRecord(text []byte) (Entry, error) {
 	switch kind {
 	case KindPolicy:
 		e.Record = &PolicyRecord{settle.Policy{BlockWindowS: p.integer(), ScopeStrict: p.flag(), LRUMinHits: p.integer()}}
-	case KindSource:
-		e.Record = p.source()
+	case KindSource, KindGuarded:
+		e.Record = p.source(kind == KindGuarded)
 	case KindRegister, kindRegister1:
 		e.Record = &RegisterRecord{
 			Name: p.name(), Scope: p.scope(), WindowS: p.integer(), LRUCapacity: p.integer(), Origin: p.origin(kind == KindRegister), By: p.text(),
 		}
 	case KindUnregister, kindUnregister1:
 		e.Record = &UnregisterRecord{Name: p.name(), Origin: p.origin(kind == KindUnregister), By: p.text()}
-	case KindEvent:
-		e.Record = p.event()
+	case KindEvent, KindTwin:
+		e.Record = p.event(kind == KindTwin)
 	case KindDelivery, kindDelivery1:
 		e.Record = &DeliveryRecord{
 			Event: p.integer(), What: p.text(), Reason: p.text(), Sends: p.integer(), Origin: p.origin(kind == KindDelivery), By: p.text(),
@@ -55,10 +55,18 @@ func ReadRecord(text []byte) (Entry, error) {
 	return e, nil
 }
 
-func (p *parser) source() *SourceRecord {
-	return &SourceRecord{Tenant: p.text(), Source: p.text(), Settings: Settings{
+func (p *parser) source(guarded bool) *SourceRecord {
+	r := &SourceRecord{Tenant: p.text(), Source: p.text(), Settings: Settings{
 		WindowS: p.integer(), Scope: p.scope(), LRUCapacity: p.integer(), Open: p.flag(), Forward: p.flag(), Parts: p.integer(),
 	}}
+	if guarded {
+		var ok bool
+		if r.Guard, ok = ParseGuard(p.text()); !ok || r.Guard == GuardOff {
+			p.spoil("a guard that is none")
+		}
+		r.GuardS = p.integer()
+	}
+	return r
 }
 
 func (p *parser) loss() *LossRecord {
@@ -70,13 +78,19 @@ func (p *parser) loss() *LossRecord {
 	return r
 }
 
-func (p *parser) event() *EventRecord {
-	return &EventRecord{
+func (p *parser) event(twin bool) *EventRecord {
+	r := &EventRecord{
 		Name: p.name(), ID: p.text(), Decision: p.decision(), Currency: p.text(), Amount: p.text(), AmountOK: p.flag(),
 		Said: p.scope(), Scope: p.scope(), State: p.state(), Named: p.flag(), NamedAt: p.integer(), SeenAt: p.integer(), WindowS: p.integer(),
 		Prior: p.integer(), Predecessor: p.integer(), PredecessorState: p.state(), Root: p.integer(), Forwarded: p.flag(),
 		Fingerprint: p.hash(), Digest: p.hash(), Strict: p.flag(),
 	}
+	if twin {
+		if r.Twin = p.integer(); r.Twin == 0 {
+			p.spoil("a twin that is none")
+		}
+	}
+	return r
 }
 
 // parser takes fields off the front. After a fault all further fields are empty.

@@ -14,6 +14,7 @@ type verdict struct {
 	raised     bool
 	differs    bool
 	currencies bool
+	twin       *Twin // accepted with the same body under another key
 }
 
 // takeEvent judges one delivery (docs/spec/gateway.md, Ingest and The log and the books) and enters it in log, books and outbox.
@@ -44,16 +45,30 @@ func takeEvent(r Rows, now int64, e *Event) (Outcome, error) {
 		enter(r, now, k, &RegisterRecord{Name: e.Name, Scope: src.Scope, LRUCapacity: src.LRUCapacity, Origin: OriginOpen})
 	}
 	v := judge(r.Head().Policy, src, k, now, e)
+	if v.Decision == Accept && src.Guard != GuardOff {
+		if v.twin, err = guarded(r, now, src, e); err != nil {
+			return Outcome{}, err
+		}
+		if v.twin != nil && src.Guard == GuardReject {
+			v.Decision = Mismatch
+		}
+	}
 	o := Outcome{
 		Kind: Done, Decision: v.Decision, ID: e.ID, SeenAt: v.seenAt, Raised: v.raised, WindowS: v.WindowS, GapS: v.GapS,
 		Differs: v.differs, Currencies: v.currencies,
 	}
-	if v.Deduped() || v.Decision == Mismatch {
+	if v.Deduped() || v.Decision == Mismatch && v.twin == nil {
 		o.Repeats, o.RootNumber, o.RootID = k.Repeats, k.Root.Number, k.Root.ID
+	}
+	if v.twin != nil {
+		o.TwinNumber, o.TwinID = v.twin.Number, v.twin.ID
 	}
 	rec := eventRecord(src, k, e, &v)
 	o.Number = write(r, now, rec)
 	r.PutEvent(o.Number, e.Name, e.ID, e.Body)
+	if v.Decision == Accept && src.Guard != GuardOff {
+		r.PutTwin(e.Tenant, e.Source, src.Generation, e.Digest, Twin{Number: o.Number, At: now, Key: e.Key, ID: e.ID})
+	}
 	src.Events++
 	k.LastEvent = o.Number
 	k.Events++
@@ -117,6 +132,9 @@ func eventRecord(src *Source, k *Key, e *Event, v *verdict) *EventRecord {
 	}
 	if v.Rejected() && v.Decision != Mismatch {
 		rec.Scope, rec.WindowS = settle.ScopeNone, 0
+	}
+	if v.twin != nil {
+		rec.Twin = v.twin.Number
 	}
 	return rec
 }

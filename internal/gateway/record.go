@@ -28,6 +28,9 @@ const (
 	KindDelivery   = "delivery.2"
 	KindLoss       = "loss"
 
+	KindGuarded = "source.2" // of a source that is guarded, with its guard
+	KindTwin    = "event.2"  // of an event whose body was accepted before under another key, with that event
+
 	// Without an origin: by, a name from outside, could be a word of the machine's.
 	kindRegister1   = "register"
 	kindUnregister1 = "unregister"
@@ -85,6 +88,8 @@ type EventRecord struct {
 	Fingerprint Hash
 	Digest      Hash // of the body's bytes
 	Strict      bool // a repeat of another fingerprint is a mismatch
+
+	Twin int64 // the event of another key that was accepted with the same body, at a guarded source; 0: none
 }
 
 // DeliveryRecord is the outcome of a forwarding.
@@ -163,13 +168,27 @@ func (f *fields) name(n *Name) {
 	f.text(n.Key)
 }
 
-func (*PolicyRecord) kind() string     { return KindPolicy }
-func (*SourceRecord) kind() string     { return KindSource }
+func (*PolicyRecord) kind() string { return KindPolicy }
+
+func (r *SourceRecord) kind() string {
+	if r.Guard != GuardOff {
+		return KindGuarded
+	}
+	return KindSource
+}
+
 func (r *RegisterRecord) kind() string { return r.Origin.kind(kindRegister1, KindRegister) }
 func (r *UnregisterRecord) kind() string {
 	return r.Origin.kind(kindUnregister1, KindUnregister)
 }
-func (*EventRecord) kind() string      { return KindEvent }
+
+func (r *EventRecord) kind() string {
+	if r.Twin != 0 {
+		return KindTwin
+	}
+	return KindEvent
+}
+
 func (r *DeliveryRecord) kind() string { return r.Origin.kind(kindDelivery1, KindDelivery) }
 func (*LossRecord) kind() string       { return KindLoss }
 
@@ -188,6 +207,10 @@ func (r *SourceRecord) fields(f *fields) {
 	f.flag(r.Open)
 	f.flag(r.Forward)
 	f.integer(r.Parts)
+	if r.Guard != GuardOff {
+		f.text(r.Guard.String())
+		f.integer(r.GuardS)
+	}
 }
 
 func (r *RegisterRecord) fields(f *fields) {
@@ -225,6 +248,9 @@ func (r *EventRecord) fields(f *fields) {
 	f.hash(r.Fingerprint)
 	f.hash(r.Digest)
 	f.flag(r.Strict)
+	if r.Twin != 0 {
+		f.integer(r.Twin)
+	}
 }
 
 func (r *DeliveryRecord) fields(f *fields) {

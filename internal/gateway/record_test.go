@@ -17,7 +17,7 @@ func records() []gateway.Record {
 	return []gateway.Record{
 		&gateway.PolicyRecord{Policy: settle.Policy{BlockWindowS: 3600, ScopeStrict: true, LRUMinHits: 2}},
 		&gateway.SourceRecord{Tenant: "tenant", Source: "source", Settings: gateway.Settings{
-			WindowS: 60, Scope: settle.ScopeWire, LRUCapacity: 9, Open: true, Forward: true, Parts: 2,
+			WindowS: 60, Scope: settle.ScopeWire, LRUCapacity: 9, Open: true, Forward: true, Parts: 2, Guard: gateway.GuardReject, GuardS: 60,
 		}},
 		&gateway.RegisterRecord{Name: n, Scope: settle.ScopeSchema, WindowS: 1 << 40, LRUCapacity: 3, Origin: gateway.OriginAPI, By: "open"},
 		&gateway.UnregisterRecord{Name: n, Origin: gateway.OriginAPI, By: "ann"},
@@ -25,20 +25,22 @@ func records() []gateway.Record {
 			Name: n, ID: "ev_1", Decision: gateway.DuplicatePending, Currency: "USD", Amount: "1.00", AmountOK: true,
 			Said: settle.ScopeWire, Scope: settle.ScopeSchema, State: settle.StatePending, Named: true, NamedAt: -5, SeenAt: 1_700_000_000, WindowS: 60,
 			Prior: 7, Predecessor: 6, PredecessorState: settle.StatePending, Root: 5, Forwarded: true,
-			Fingerprint: gateway.HashOf([]byte("f")), Digest: gateway.HashOf([]byte("d")), Strict: true,
+			Fingerprint: gateway.HashOf([]byte("f")), Digest: gateway.HashOf([]byte("d")), Strict: true, Twin: 4,
 		},
 		&gateway.DeliveryRecord{Event: 5, What: gateway.Died, Reason: "404", Sends: 3, Origin: gateway.OriginDuplicate, By: "ann"},
 		&gateway.LossRecord{From: 92, Hash: gateway.HashOf([]byte("92")), To: 27, By: "ann", Reason: "the disk"},
 	}
 }
 
-// oldRecords are of the kinds that named no origin.
+// oldRecords are of the kinds that named no origin, guard or twin.
 func oldRecords() []gateway.Record {
 	n := gateway.Name{Tenant: "tenant", Source: "source", Key: "kéy"}
 	return []gateway.Record{
 		&gateway.RegisterRecord{Name: n, Scope: settle.ScopeSchema, WindowS: 1 << 40, LRUCapacity: 3, By: "open"},
 		&gateway.UnregisterRecord{Name: n, By: "ann"},
 		&gateway.DeliveryRecord{Event: 5, What: gateway.Died, Reason: "404", Sends: 3, By: "duplicate"},
+		&gateway.SourceRecord{Tenant: "tenant", Source: "source", Settings: gateway.Settings{WindowS: 60, Scope: settle.ScopeWire, Parts: 2}},
+		&gateway.EventRecord{Name: n, ID: "ev_1", Currency: "USD", Amount: "1.00", SeenAt: 1_700_000_000},
 	}
 }
 

@@ -41,6 +41,12 @@ type Rows interface {
 	ForgetAsked(before int64) error
 	// Number returns the number of the event with that id, 0 where there is none.
 	Number(id string) (int64, error)
+	// Twin returns what was last accepted at a source with a body, in a generation; nil where nothing was.
+	Twin(tenant, source string, generation int64, digest Hash) (*Twin, error)
+	// PutTwin notes what was accepted with a body, in place of what was before it in that generation.
+	PutTwin(tenant, source string, generation int64, digest Hash, t Twin)
+	// DropTwins removes what Twin returns of generations before one.
+	DropTwins(tenant, source string, before int64)
 	// Append stores a record under its number.
 	Append(number int64, record []byte)
 	// PutEvent notes an event's id, and its body apart from the record; b may be nil.
@@ -76,6 +82,8 @@ const MaxIssues = 20
 type Source struct {
 	Settings
 	Events int64 // of all its keys; once there is one, Settings.Parts is fixed
+	// Generation is the span of GuardS seconds, counted from 1970, in which the last event was accepted since the guard stands; 0: none.
+	Generation int64
 }
 
 // Settings are what a configuration says of a source that judging needs.
@@ -86,6 +94,8 @@ type Settings struct {
 	Open        bool         // a key registers itself by its first event; else it must be registered
 	Forward     bool         // accepted events go to a destination
 	Parts       int64        // parts of a key, 1 at least
+	Guard       Guard        // what becomes of a body that comes again under another key
+	GuardS      int64        // within how many seconds; 0 where Guard is GuardOff, else more
 }
 
 // Key is what is kept of one key.

@@ -81,6 +81,7 @@ func setSource(r Rows, now int64, c *SetSource) (Outcome, error) {
 	case s == nil:
 		s = r.PutSource(c.Tenant, c.Source)
 	}
+	beginGuard(r, c, s)
 	s.Settings = c.Settings
 	return Outcome{Kind: Done, Number: write(r, now, &SourceRecord{Tenant: c.Tenant, Source: c.Source, Settings: c.Settings})}, nil
 }

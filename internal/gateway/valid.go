@@ -50,6 +50,7 @@ func (c *Register) valid() bool {
 
 func (c *SetSource) valid() bool {
 	s := &c.Settings
-	return settle.ValidTenant([]byte(c.Tenant)) && settle.ValidName([]byte(c.Source)) && countable(s.WindowS, s.LRUCapacity, s.Parts) &&
+	return settle.ValidTenant([]byte(c.Tenant)) && settle.ValidName([]byte(c.Source)) && countable(s.WindowS, s.LRUCapacity, s.Parts, s.GuardS) &&
+		s.Guard <= GuardReject && (s.Guard == GuardOff) == (s.GuardS == 0) &&
 		(s.Scope != settle.ScopeNone || !s.Open) // a key that registers itself takes the source's scope
 }

@@ -115,7 +115,7 @@ func (m *madeLog) Records(int64) iter.Seq2[[]byte, error] {
 
 func (m *madeLog) Sources() ([]audit.StatedSource, error) {
 	return []audit.StatedSource{{Tenant: "acme", Source: "payments", Events: int64((1 + benchRepeats) * m.keys), StatedSettings: audit.StatedSettings{
-		WindowS: 1000, LRUCapacity: 100, Parts: 1, Scope: "schema", Open: true,
+		WindowS: 1000, LRUCapacity: 100, Parts: 1, Scope: "schema", Open: true, Guard: "off",
 	}}}, nil
 }
 

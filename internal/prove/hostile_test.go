@@ -85,6 +85,7 @@ func (w *world) command() gateway.Command {
 		n := w.name()
 		return &gateway.SetSource{Tenant: n.Tenant, Source: n.Source, Settings: gateway.Settings{
 			WindowS: w.number(100, 100, 100), Scope: w.scope(), LRUCapacity: w.number(2), Open: w.one(2), Forward: w.one(2), Parts: w.number(1, 1, 1),
+			Guard: gateway.Guard(w.rand.IntN(3)), GuardS: w.number(30, 30, 30),
 		}}
 	case 1, 2:
 		return &gateway.Register{Name: w.name(), Scope: w.scope(), WindowS: w.number(), LRUCapacity: w.number(), File: w.one(3), By: w.word()}

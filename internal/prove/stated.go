@@ -29,8 +29,9 @@ func (s stated) Sources() ([]audit.StatedSource, error) {
 	out := make([]audit.StatedSource, len(all))
 	for i := range all {
 		from := &all[i]
-		out[i] = audit.StatedSource{Tenant: from.Tenant, Source: from.Name, Events: from.Events, StatedSettings: audit.StatedSettings{
+		out[i] = audit.StatedSource{Tenant: from.Tenant, Source: from.Name, Events: from.Events, Generation: from.Generation, StatedSettings: audit.StatedSettings{
 			WindowS: from.WindowS, LRUCapacity: from.LRUCapacity, Parts: from.Parts, Scope: from.Scope.String(), Open: from.Open, Forward: from.Forward,
+			Guard: from.Guard.String(), GuardS: from.GuardS,
 		}}
 	}
 	return out, err
@@ -105,14 +106,14 @@ func (s stated) Outbox() iter.Seq2[*audit.StatedRow, error] {
 
 var indexKinds = [...]string{
 	store.IndexDue: audit.IndexDue, store.IndexHeld: audit.IndexHeld, store.IndexDead: audit.IndexDead, store.IndexTenantDead: audit.IndexTenantDead,
-	store.IndexQueued: audit.IndexQueued, store.IndexCapacity: audit.IndexCapacity, store.IndexRepeats: audit.IndexRepeats,
+	store.IndexQueued: audit.IndexQueued, store.IndexCapacity: audit.IndexCapacity, store.IndexTwin: audit.IndexTwin, store.IndexRepeats: audit.IndexRepeats,
 }
 
 func (s stated) Index() iter.Seq2[*audit.StatedIndex, error] {
 	return each(s.v.Index(), func(r *store.IndexRow, out *audit.StatedIndex) {
 		*out = audit.StatedIndex{
 			Kind: indexKinds[r.Kind], Tenant: r.Tenant, Source: r.Source, Key: r.Key, Currency: r.Currency, Number: r.Number, At: r.At,
-			Count: r.Count, Waiting: r.Waiting, Dead: r.Dead,
+			Count: r.Count, Waiting: r.Waiting, Dead: r.Dead, Generation: r.Generation, Digest: r.Digest, ID: r.ID,
 		}
 	})
 }

@@ -90,6 +90,7 @@ const (
 	IndexTenantDead                      // Tenant, Number: a dead letter
 	IndexQueued                          // Tenant, Source: Waiting and Dead outbox rows
 	IndexCapacity                        // Tenant, Source, Number: an lru_capacity that Count registered keys have
+	IndexTwin                            // Tenant, Source, Generation, Digest: the accepted event of a guarded source with that body: Number, At, Key, ID
 	IndexRepeats                         // Currency, Tenant, Source, Number: the last repeat of Key, at the time At, its Count so far
 )
 
@@ -99,6 +100,9 @@ type IndexRow struct {
 	Tenant, Source, Key, Currency string
 	Number, At                    int64
 	Count, Waiting, Dead          int64
+	Generation                    int64
+	Digest                        gateway.Hash
+	ID                            string
 }
 
 // EventID is an id and the number of its event.

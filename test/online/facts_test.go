@@ -119,7 +119,7 @@ func fieldsOf[T any](f func(name string, change func(*T))) {
 
 // TestNoFactBesideTheLogCanBeWrong changes each fact that a store keeps beside its log, leaves things out and adds some: the proof fails each time.
 func TestNoFactBesideTheLogCanBeWrong(t *testing.T) {
-	w, err := NewWorld(1, NewInMemory())
+	w, err := NewWorld(2, NewInMemory())
 	if err != nil {
 		t.Fatal(err)
 	}

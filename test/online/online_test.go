@@ -65,7 +65,7 @@ func TestOnlineEqualsBatch(t *testing.T) {
 
 // sights are what the streams must bring about often enough to be worth their time.
 var sights = []string{
-	"accept", "duplicate_done", "duplicate_pending", "mismatch", "other currency", "bad_amount", "unknown_key", "refused", "raised", "restart", "power cut",
+	"accept", "duplicate_done", "duplicate_pending", "mismatch", "other currency", "twin of accept", "twin of mismatch", "bad_amount", "unknown_key", "refused", "raised", "restart", "power cut",
 	"Register", "Unregister", "SetSource", "Replay", "Discard", "settled true", "settled false",
 }
 

@@ -27,6 +27,9 @@ func (w *World) begin() error {
 				WindowS: pick(r, int64(0), 1, 30, 600), Scope: pick(r, settle.ScopeWire, settle.ScopeSchema), LRUCapacity: r.Int64N(4),
 				Open: w.chance(60), Forward: w.chance(70), Parts: 1,
 			}}
+			if name == "crm" {
+				s.settings.Guard, s.settings.GuardS = pick(r, gateway.GuardFlag, gateway.GuardReject), 100
+			}
 			w.sources = append(w.sources, s)
 			commands = append(commands, &gateway.SetSource{Tenant: s.tenant, Source: s.name, Settings: s.settings})
 			for i := range 1 + r.IntN(4) {
@@ -115,7 +118,10 @@ func (w *World) event() *gateway.Event {
 		State: pick(r, settle.StateDone, settle.StateDone, settle.StatePending), Strict: w.chance(30), Body: &gateway.Body{},
 	}
 	e.Fingerprint = sha256.Sum256([]byte(pick(r, "x", "x", "x", "y")))
-	e.Digest = sha256.Sum256(nil) // of its body, which is empty
+	if w.ids%3 > 0 {
+		e.Body.Bytes = []byte(e.ID)
+	}
+	e.Digest = sha256.Sum256(e.Body.Bytes)
 	e.Value, _ = settle.ParseAmount([]byte(e.Amount))
 	switch n := r.IntN(20); {
 	case n == 0: // an amount of no currency
@@ -222,6 +228,9 @@ func (w *World) note(commands []gateway.Command, outcomes []gateway.Outcome) {
 			}
 			if o.Raised {
 				w.Seen["raised"]++
+			}
+			if o.TwinNumber > 0 {
+				w.Seen["twin of "+o.Decision.String()]++
 			}
 			if o.Currencies {
 				w.Seen["other currency"]++

@@ -22,10 +22,18 @@ type books struct {
 	keys       map[gateway.Name]gateway.Key
 	sums       map[gateway.BookName]gateway.Book
 	deliveries map[int64]gateway.Delivery
+	twins      map[twinName]gateway.Twin
 	asked      map[int64]gateway.Asked
 }
 
 type sourceName struct{ tenant, name string }
+
+// twinName is a body of a guarded source, in a generation.
+type twinName struct {
+	sourceName
+	generation int64
+	digest     gateway.Hash
+}
 
 type keptBody struct {
 	sourceName
@@ -36,7 +44,7 @@ type keptBody struct {
 func newBooks() *books {
 	return &books{
 		ids: map[string]int64{}, bodies: map[int64]keptBody{}, sources: map[sourceName]gateway.Source{},
-		keys: map[gateway.Name]gateway.Key{}, sums: map[gateway.BookName]gateway.Book{}, deliveries: map[int64]gateway.Delivery{},
+		keys: map[gateway.Name]gateway.Key{}, sums: map[gateway.BookName]gateway.Book{}, deliveries: map[int64]gateway.Delivery{}, twins: map[twinName]gateway.Twin{},
 		asked: map[int64]gateway.Asked{},
 	}
 }
@@ -44,7 +52,7 @@ func newBooks() *books {
 func (b *books) copy() *books {
 	return &books{
 		head: b.head, log: slices.Clone(b.log), ids: maps.Clone(b.ids), bodies: maps.Clone(b.bodies), sources: maps.Clone(b.sources),
-		keys: maps.Clone(b.keys), sums: maps.Clone(b.sums), deliveries: maps.Clone(b.deliveries),
+		keys: maps.Clone(b.keys), sums: maps.Clone(b.sums), deliveries: maps.Clone(b.deliveries), twins: maps.Clone(b.twins),
 		asked: maps.Clone(b.asked),
 	}
 }

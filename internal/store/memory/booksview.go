@@ -234,6 +234,12 @@ func (v booksView) Index() iter.Seq2[*store.IndexRow, error] {
 			}
 		}
 	}
+	for n, twin := range v.b.twins {
+		all = append(all, store.IndexRow{
+			Kind: store.IndexTwin, Tenant: n.tenant, Source: n.name, Generation: n.generation, Digest: n.digest,
+			Number: twin.Number, At: twin.At, Key: twin.Key, ID: twin.ID,
+		})
+	}
 	for row, n := range capacities {
 		row.Count = n
 		all = append(all, row)

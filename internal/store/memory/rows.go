@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"hapax/internal/gateway"
@@ -19,7 +20,9 @@ type rows struct {
 	keys       map[gateway.Name]*gateway.Key
 	sums       map[gateway.BookName]*gateway.Book
 	deliveries map[int64]*gateway.Delivery // nil: dropped
-	asked      map[int64]*gateway.Asked    // nil: forgotten
+	twins      map[twinName]gateway.Twin
+	dropped    map[sourceName]int64     // twins of generations before one
+	asked      map[int64]*gateway.Asked // nil: forgotten
 }
 
 var _ gateway.Rows = (*rows)(nil)
@@ -29,7 +32,7 @@ func newRows(b *books, now int64) *rows {
 		base: b, now: now, head: b.head, ids: map[string]int64{}, bodies: map[int64]keptBody{},
 		sources: map[sourceName]*gateway.Source{}, keys: map[gateway.Name]*gateway.Key{},
 		sums: map[gateway.BookName]*gateway.Book{}, deliveries: map[int64]*gateway.Delivery{},
-		asked: map[int64]*gateway.Asked{},
+		asked: map[int64]*gateway.Asked{}, twins: map[twinName]gateway.Twin{}, dropped: map[sourceName]int64{},
 	}
 }
 
@@ -64,6 +67,8 @@ func (r *rows) keep() {
 			b.deliveries[n] = *d
 		}
 	}
+	maps.DeleteFunc(b.twins, func(n twinName, _ gateway.Twin) bool { return n.generation < r.dropped[n.sourceName] })
+	maps.Copy(b.twins, r.twins)
 	for n, a := range r.asked {
 		if a == nil {
 			delete(b.asked, n)
@@ -176,6 +181,28 @@ func (r *rows) ForgetAsked(before int64) error {
 		r.asked[a.Number] = nil
 	}
 	return nil
+}
+
+func (r *rows) Twin(tenant, source string, generation int64, digest gateway.Hash) (*gateway.Twin, error) {
+	n := twinName{sourceName{tenant, source}, generation, digest}
+	t, ok := r.twins[n]
+	if !ok && generation >= r.dropped[n.sourceName] {
+		t, ok = r.base.twins[n]
+	}
+	if !ok {
+		return nil, nil
+	}
+	return &t, nil
+}
+
+func (r *rows) PutTwin(tenant, source string, generation int64, digest gateway.Hash, t gateway.Twin) {
+	r.twins[twinName{sourceName{tenant, source}, generation, digest}] = t
+}
+
+func (r *rows) DropTwins(tenant, source string, before int64) {
+	n := sourceName{tenant, source}
+	r.dropped[n] = max(r.dropped[n], before)
+	maps.DeleteFunc(r.twins, func(t twinName, _ gateway.Twin) bool { return t.sourceName == n && t.generation < before })
 }
 
 func (r *rows) Number(id string) (int64, error) {

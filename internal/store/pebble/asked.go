@@ -92,6 +92,11 @@ func (b *booksVerifier) readAskedRows() error {
 		if err != nil {
 			return b.unreadable(err)
 		}
+		if event, _, err := b.event(a.Number); err != nil {
+			return err
+		} else if event == nil || event.Tenant != a.Tenant {
+			b.rep.fault(&b.rep.WrongIndexes, 1, "requests are kept of %d, which is no event of %q", a.Number, a.Tenant)
+		}
 		if _, ok, err := get(b.r, askedAtKey(a.At, a.Number)); err != nil {
 			return err
 		} else if !ok {

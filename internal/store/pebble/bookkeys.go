@@ -26,6 +26,7 @@ const (
 	tableAsked    = 'y' // number → the requests that decided about an outbox row that is gone
 	tableAskedAt  = 'z' // moment, number: when those were put
 	tableCapacity = 'n' // tenant, source, capacity → registered keys that have it
+	tableTwins    = 'u' // tenant, source, generation, digest of a body → the event that was accepted with it
 	tableRepeats  = 'h' // currency, tenant, source, number of the last repeat → key and hits
 )
 
@@ -121,6 +122,10 @@ func heldPrefix(n gateway.Name) []byte {
 
 func capacityKey(tenant, source string, capacity int64) []byte {
 	return appendNumber(sourcePrefix(tableCapacity, tenant, source), capacity)
+}
+
+func twinKey(tenant, source string, generation int64, digest gateway.Hash) []byte {
+	return append(appendNumber(sourcePrefix(tableTwins, tenant, source), generation), digest[:]...)
 }
 
 func repeatKey(n gateway.BookName, last int64) []byte {

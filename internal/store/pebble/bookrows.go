@@ -103,11 +103,15 @@ func readHead(value []byte) (h gateway.Head, err error) {
 }
 
 func appendSource(b []byte, s *gateway.Source) []byte {
-	b = append(b, flags(s.Open, s.Forward), byte(s.Scope))
+	b = append(b, flags(s.Open, s.Forward, s.Guard == gateway.GuardFlag, s.Guard == gateway.GuardReject), byte(s.Scope))
 	b = binary.AppendVarint(b, s.WindowS)
 	b = binary.AppendVarint(b, s.LRUCapacity)
 	b = binary.AppendVarint(b, s.Parts)
-	return binary.AppendVarint(b, s.Events)
+	b = binary.AppendVarint(b, s.Events)
+	if s.Guard != gateway.GuardOff {
+		b = binary.AppendVarint(binary.AppendVarint(b, s.GuardS), s.Generation)
+	}
+	return b
 }
 
 func readSource(key, value []byte) (s gateway.Source, err error) {
@@ -115,6 +119,13 @@ func readSource(key, value []byte) (s gateway.Source, err error) {
 	f := r.byte()
 	s.Open, s.Forward, s.Scope = has(f, 0), has(f, 1), r.scope()
 	s.WindowS, s.LRUCapacity, s.Parts, s.Events = r.varint(), r.varint(), r.varint(), r.varint()
+	if has(f, 2) || has(f, 3) {
+		s.Guard = gateway.GuardFlag
+		if has(f, 3) {
+			s.Guard = gateway.GuardReject
+		}
+		s.GuardS, s.Generation = r.varint(), r.varint()
+	}
 	if !r.end() {
 		return s, unreadable("source", key)
 	}
@@ -205,4 +216,19 @@ func readBook(key, value []byte) (k gateway.Book, err error) {
 		return k, unreadable("book", key)
 	}
 	return k, nil
+}
+
+func appendTwin(b []byte, t *gateway.Twin) []byte {
+	b = binary.AppendVarint(binary.AppendVarint(b, t.Number), t.At)
+	return append(appendText(b, t.ID), t.Key...)
+}
+
+func readTwin(key, value []byte) (t gateway.Twin, err error) {
+	r := reader{rest: value}
+	t.Number, t.At, t.ID = r.varint(), r.varint(), r.text()
+	if r.bad {
+		return t, unreadable("body of a guarded source", key)
+	}
+	t.Key = string(r.rest)
+	return t, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	lsm "github.com/cockroachdb/pebble/v2"
 
+	"hapax/internal/gateway"
 	"hapax/internal/store"
 )
 
@@ -24,6 +25,14 @@ func readIndex(key, value []byte) (row store.IndexRow, err error) {
 	case tableCapacity:
 		row.Kind = store.IndexCapacity
 		row.Count, err = readCount("capacity", key, value)
+	case tableTwins:
+		if len(key) < lenDigest {
+			return row, unreadable("index", key)
+		}
+		var t gateway.Twin
+		t, err = readTwin(key, value)
+		row.Kind, row.Number, row.At, row.Key, row.ID = store.IndexTwin, t.Number, t.At, t.Key, t.ID
+		row.Digest, key, numbers = gateway.Hash(key[len(key)-lenDigest:]), key[:len(key)-lenDigest], []*int64{&row.Generation}
 	case tableRepeats:
 		var p repeat
 		p, err = readRepeat(key, value)
@@ -56,7 +65,9 @@ func splitKey(key []byte, parts []*string, numbers []*int64) (ok bool) {
 	return true
 }
 
-const indexTables = string(tableDue) + string(tableHeld) + string(tableDead) + string(tableQueued) + string(tableCapacity) + string(tableRepeats)
+const indexTables = string(tableDue) + string(tableHeld) + string(tableDead) + string(tableQueued) + string(tableCapacity) + string(tableTwins) + string(tableRepeats)
+
+const lenDigest = len(gateway.Hash{})
 
 func (v *booksView) Index() iter.Seq2[*store.IndexRow, error] {
 	return func(yield func(*store.IndexRow, error) bool) {

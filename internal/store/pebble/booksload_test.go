@@ -36,6 +36,8 @@ func ruling() []gateway.Command {
 			Scope: settle.ScopeWire, LRUCapacity: int64(2 + i), Open: true, Forward: true, Parts: 1,
 		}})
 	}
+	guarded := c[2].(*gateway.SetSource)
+	guarded.Settings.Guard, guarded.Settings.GuardS = gateway.GuardFlag, 30
 	return c
 }
 

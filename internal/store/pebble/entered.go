@@ -47,6 +47,7 @@ func (w *writer) rows() error {
 		return err
 	}
 	w.sourceRows()
+	w.twinRows()
 	w.bookRows()
 	queued, err := w.outboxRows()
 	if err != nil {
@@ -138,6 +139,18 @@ func (w *writer) sourceRows() {
 		if c.is != nil {
 			w.put(&c.diskRow, appendSource(w.value[:0], c.is))
 		}
+	}
+}
+
+// twinRows drops what goes before it writes what comes: a range that was dropped may have rows anew.
+func (w *writer) twinRows() {
+	for n, before := range w.e.dropped {
+		first, end := twinRange(n, before)
+		_ = w.batch.DeleteRange(first, end, nil) // it can't fail, as set
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.e.twins)) {
+		t := w.e.twins[key]
+		w.set([]byte(key), appendTwin(nil, &t))
 	}
 }
 

@@ -19,10 +19,12 @@ type entering struct {
 	sources    map[sourceName]*sourceCopy
 	books      map[gateway.BookName]*bookCopy
 	deliveries map[int64]*deliveryCopy
-	found      map[gateway.Name]int64 // the lowest held row of a key, as of NextHeld
-	asked      []gateway.Asked        // put by this commit
-	forgotten  map[int64]int64        // number → when it was put
-	log        [][]byte               // ends with record head.Number
+	twins      map[string]gateway.Twin // by key on disk
+	dropped    map[sourceName]int64    // twins of generations before one
+	found      map[gateway.Name]int64  // the lowest held row of a key, as of NextHeld
+	asked      []gateway.Asked         // put by this commit
+	forgotten  map[int64]int64         // number → when it was put
+	log        [][]byte                // ends with record head.Number
 	events     []event
 }
 
@@ -66,7 +68,7 @@ var _ gateway.Rows = (*entering)(nil)
 func (s *Store) newEntering(now int64) (*entering, error) {
 	e := &entering{
 		s: s, now: now, keys: map[gateway.Name]*keyCopy{}, sources: map[sourceName]*sourceCopy{},
-		books: map[gateway.BookName]*bookCopy{}, deliveries: map[int64]*deliveryCopy{}, found: map[gateway.Name]int64{},
+		books: map[gateway.BookName]*bookCopy{}, deliveries: map[int64]*deliveryCopy{}, twins: map[string]gateway.Twin{}, dropped: map[sourceName]int64{}, found: map[gateway.Name]int64{},
 		forgotten: map[int64]int64{},
 	}
 	was, ok, err := get(s.db, headKey)

@@ -1,7 +1,9 @@
 package pebble
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 
 	lsm "github.com/cockroachdb/pebble/v2"
 
@@ -146,6 +148,39 @@ func (e *entering) NextHeld(n gateway.Name) (next *gateway.Delivery, err error) 
 		e.found[n] = next.Number
 	}
 	return next, damage(it.Error())
+}
+
+func (e *entering) Twin(tenant, source string, generation int64, digest gateway.Hash) (*gateway.Twin, error) {
+	key := twinKey(tenant, source, generation, digest)
+	if t, ok := e.twins[string(key)]; ok {
+		return &t, nil
+	}
+	if generation < e.dropped[sourceName{tenant, source}] {
+		return nil, nil
+	}
+	value, ok, err := get(e.s.db, key)
+	if err != nil || !ok {
+		return nil, err
+	}
+	t, err := readTwin(key, value)
+	return &t, err
+}
+
+func (e *entering) PutTwin(tenant, source string, generation int64, digest gateway.Hash, t gateway.Twin) {
+	e.twins[string(twinKey(tenant, source, generation, digest))] = t
+}
+
+func (e *entering) DropTwins(tenant, source string, before int64) {
+	n := sourceName{tenant, source}
+	e.dropped[n] = max(e.dropped[n], before)
+	first, end := twinRange(n, before)
+	maps.DeleteFunc(e.twins, func(key string, _ gateway.Twin) bool { return string(first) <= key && key < string(end) })
+}
+
+// twinRange are the bodies of a source in generations before one.
+func twinRange(n sourceName, before int64) (first, end []byte) {
+	prefix := sourcePrefix(tableTwins, n.tenant, n.source)
+	return prefix, appendNumber(bytes.Clone(prefix), before)
 }
 
 // isHeld says that a row waits for an earlier one of its key.

@@ -21,14 +21,15 @@ type booksVerifier struct {
 	repeats    int64                // rows of keys with repeats
 	capacities map[string]int64     // by key
 	queued     map[sourceName]store.OutboxCount
-	found      map[byte]int64 // index rows of the outbox, by table
+	twins      map[sourceName]int64 // generations of guarded sources
+	found      map[byte]int64       // index rows of the outbox, by table
 }
 
 func (v *verifier) verifyBooks() error {
 	b := &booksVerifier{
-		verifier: v, eventsOf: map[sourceName]int64{}, sources: map[sourceName]bool{}, capacities: map[string]int64{}, queued: map[sourceName]store.OutboxCount{}, found: map[byte]int64{},
+		verifier: v, eventsOf: map[sourceName]int64{}, sources: map[sourceName]bool{}, twins: map[sourceName]int64{}, capacities: map[string]int64{}, queued: map[sourceName]store.OutboxCount{}, found: map[byte]int64{},
 	}
-	for _, step := range []func() error{b.readLog, b.readBodies, b.readTenants, b.readSources, b.readKeys, b.readRepeats, b.readCapacities, b.readBooks, b.readOutbox, b.readQueued, b.readAskedRows, b.countIndexes} {
+	for _, step := range []func() error{b.readLog, b.readBodies, b.readTenants, b.readSources, b.readKeys, b.readRepeats, b.readCapacities, b.readBooks, b.readOutbox, b.readQueued, b.readAskedRows, b.readTwins, b.countIndexes} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -151,6 +152,9 @@ func (b *booksVerifier) readSources() error {
 		if s.Events != b.eventsOf[n] {
 			b.rep.fault(&b.rep.WrongSums, 1, "source %q of %q counted %d events, the log has %d", source, tenant, s.Events, b.eventsOf[n])
 		}
+		if s.Guard != gateway.GuardOff {
+			b.twins[n] = s.Generation
+		}
 		if !b.sources[n] {
 			b.rep.fault(&b.rep.WrongIndexes, 1, "source %q of %q has a row, but no record names it", source, tenant)
 		}
@@ -256,4 +260,24 @@ func (b *booksVerifier) readBooks() error {
 		b.rep.fault(&b.rep.WrongSums, 1, "the books counted %d events, the log has %d", events, b.events)
 	}
 	return err
+}
+
+// readTwins holds each body of a guarded source against the event that was accepted with it. That none is missing the audit tells.
+func (b *booksVerifier) readTwins() error {
+	return b.each(tableTwins, func(key, value []byte) error {
+		row, err := readIndex(key, value)
+		if err != nil {
+			return b.unreadable(err)
+		}
+		event, at, err := b.event(row.Number)
+		if err != nil {
+			return err
+		}
+		generation, guarded := b.twins[sourceName{row.Tenant, row.Source}]
+		if !guarded || row.Generation > generation || row.Generation < generation-1 || event == nil || event.Decision != gateway.Accept || at != row.At ||
+			event.Name != (gateway.Name{Tenant: row.Tenant, Source: row.Source, Key: row.Key}) || event.ID != row.ID || event.Digest != row.Digest {
+			b.rep.fault(&b.rep.WrongIndexes, 1, "the body %x of source %q of %q isn't that of an event accepted within the guard's window", row.Digest, row.Source, row.Tenant)
+		}
+		return nil
+	})
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"hapax/internal/gateway"
@@ -19,6 +20,7 @@ type folded struct {
 	books    map[gateway.BookName]*gateway.Book
 	outbox   map[int64]gateway.DeliveryState
 	events   map[int64]*gateway.EventRecord
+	twins    map[store.IndexRow]store.IndexRow // by source, generation and digest
 }
 
 // FoldsTo holds a view's rows against a fold over its records, and the chain of their hashes against its head.
@@ -27,6 +29,7 @@ func FoldsTo(t Failer, v store.BooksView) {
 	f := &folded{
 		sources: map[[2]string]*gateway.Source{}, keys: map[gateway.Name]*gateway.Key{}, books: map[gateway.BookName]*gateway.Book{},
 		outbox: map[int64]gateway.DeliveryState{}, events: map[int64]*gateway.EventRecord{},
+		twins: map[store.IndexRow]store.IndexRow{},
 	}
 	var hash gateway.Hash
 	for record, err := range v.Records(0) {
@@ -60,6 +63,10 @@ func (f *folded) add(e *gateway.Entry) {
 		if f.sources[n] == nil {
 			f.sources[n] = &gateway.Source{}
 		}
+		if s := f.sources[n]; s.Guard != r.Guard || s.GuardS != r.GuardS {
+			s.Generation = 0
+			f.dropTwins(r.Tenant, r.Source, math.MaxInt64)
+		}
 		f.sources[n].Settings = r.Settings
 	case *gateway.RegisterRecord:
 		k := f.key(r.Name)
@@ -68,11 +75,34 @@ func (f *folded) add(e *gateway.Entry) {
 		delete(f.keys, r.Name)
 	case *gateway.EventRecord:
 		f.event(e.Number, r)
+		f.twin(e, r)
 	case *gateway.DeliveryRecord:
 		f.delivery(r)
 	case *gateway.LossRecord:
 		f.accepted = e.Number
 	}
+}
+
+// twin keeps what was accepted with a body at a guarded source, for two generations.
+func (f *folded) twin(e *gateway.Entry, r *gateway.EventRecord) {
+	s := f.sources[[2]string{r.Tenant, r.Source}]
+	if s.Guard == gateway.GuardOff || r.Decision != gateway.Accept && r.Twin == 0 {
+		return
+	}
+	if g := e.At / (s.GuardS * 1000); g > s.Generation {
+		s.Generation = g
+		f.dropTwins(r.Tenant, r.Source, g-1)
+	}
+	if r.Decision == gateway.Accept {
+		row := store.IndexRow{Kind: store.IndexTwin, Tenant: r.Tenant, Source: r.Source, Generation: s.Generation, Digest: r.Digest}
+		f.twins[row] = store.IndexRow{Number: e.Number, At: e.At, Key: r.Key, ID: r.ID}
+	}
+}
+
+func (f *folded) dropTwins(tenant, source string, before int64) {
+	maps.DeleteFunc(f.twins, func(row, _ store.IndexRow) bool {
+		return row.Tenant == tenant && row.Source == source && row.Generation < before
+	})
 }
 
 func (f *folded) event(number int64, r *gateway.EventRecord) {

@@ -63,6 +63,10 @@ func (f *folded) index(t Failer, v store.BooksView) (all []store.IndexRow) {
 			}
 		}
 	}
+	for row, twin := range f.twins {
+		row.Number, row.At, row.Key, row.ID = twin.Number, twin.At, twin.Key, twin.ID
+		all = append(all, row)
+	}
 	for row, n := range counts {
 		row.Count = n
 		all = append(all, row)

@@ -47,7 +47,7 @@ type booksScene struct {
 
 var (
 	someTenants = []string{"t", "t2"}
-	someSources = []string{"s", "s\x00", "ß"} // a zero byte can't be in a name, and costs nothing here
+	someSources = []string{"s", "s!", "ß"}
 	someKeys    = []string{"a", "b", "ab"}
 )
 
@@ -64,7 +64,9 @@ func (at *booksScene) begin(t *rapid.T) {
 }
 
 func (at *booksScene) source(t *rapid.T, tenant, source string) gateway.Command {
+	guard := gateway.Guard(rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "guard"))
 	return &gateway.SetSource{Tenant: tenant, Source: source, Settings: gateway.Settings{
+		Guard: guard, GuardS: int64(min(guard, 1)) * 20,
 		WindowS: rapid.SampledFrom([]int64{0, 10, 30}).Draw(t, "window"), Scope: at.scope(t, 1),
 		LRUCapacity: rapid.Int64Range(0, 3).Draw(t, "capacity"), Open: rapid.IntRange(0, 3).Draw(t, "open") > 0,
 		Forward: rapid.Bool().Draw(t, "forward"), Parts: rapid.Int64Range(1, 2).Draw(t, "parts"),
@@ -127,6 +129,8 @@ func (at *booksScene) event(t *rapid.T, n gateway.Name) gateway.Command {
 	e.Scope, e.State = at.scope(t, 0), settle.State(rapid.IntRange(0, 1).Draw(t, "state"))
 	e.Fingerprint[0] = rapid.SampledFrom([]byte{1, 1, 2}).Draw(t, "content")
 	e.Strict = rapid.Bool().Draw(t, "reject")
+	e.Body.Bytes = []byte(rapid.SampledFrom([]string{"", "x", e.ID}).Draw(t, "body"))
+	e.Digest = gateway.HashOf(e.Body.Bytes)
 	e.Amount = rapid.SampledFrom([]string{"1.00", "0.00000001", "999999999999999999", "-1"}).Draw(t, "amount")
 	e.Value, e.AmountOK = settle.ParseAmount([]byte(e.Amount))
 	if e.Named = rapid.Bool().Draw(t, "named"); e.Named {

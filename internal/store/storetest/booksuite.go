@@ -38,6 +38,7 @@ func RunBooksFixed(t *testing.T, fresh func(testing.TB) Place) {
 		{"CapacityOfASource", capacityOfASource},
 		{"RepeatedKeys", repeatedKeys},
 		{"BodiesErased", bodiesErased},
+		{"GuardedBodies", guardedBodies},
 		{"NamesApart", namesApart},
 		{"RecordsInPages", recordsInPages},
 		{"EventsOfATenant", eventsOfATenant},

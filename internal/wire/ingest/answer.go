@@ -206,6 +206,8 @@ func rejection(o *gateway.Outcome) string {
 		return "the event's key isn't registered; it is logged, and has no effect"
 	case o.Decision == gateway.BadAmount:
 		return "the event's amount or currency is none; it is logged, and has no effect"
+	case o.TwinID != "":
+		return "the same body, byte for byte, was accepted under another key a short while ago; this one is logged, and has no effect"
 	case o.Currencies:
 		return "the key's event before, within the window, is in another currency; this one is logged, and has no effect"
 	}
