@@ -74,6 +74,8 @@ type Source struct {
 	LRUCapacity  int64         `yaml:"lru_capacity,omitempty"`  // likewise
 	OnMismatch   string        `yaml:"on_mismatch,omitempty"`   // flag or reject
 	RejectStatus int           `yaml:"reject_status,omitempty"` // 422 or 200
+	Guard        string        `yaml:"guard,omitempty"`         // off, flag or reject: of a body that comes again under another key
+	GuardWindow  time.Duration `yaml:"guard_window,omitempty"`  // within which it is looked for; 0: the window's, or a day
 
 	BodyRetention time.Duration `yaml:"body_retention,omitempty"` // 0: bodies are kept
 	Forward       *Forward      `yaml:"forward,omitempty"`

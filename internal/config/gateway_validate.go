@@ -62,6 +62,7 @@ func (f *faults) wholeSeconds(at string, d time.Duration) {
 // when `config check` or the start makes it ready.
 func (s *Source) check(at string) (f faults) {
 	f.wholeSeconds(at+".window", s.Window)
+	f.wholeSeconds(at+".guard_window", s.GuardWindow)
 	f.wholeSeconds(at+".seen_at.max_behind", s.SeenAt.MaxBehind)
 	f.wholeSeconds(at+".verify.tolerance", s.Verify.Tolerance)
 	f.unless(s.BodyRetention >= 0, "%s.body_retention: %s is below 0", at, s.BodyRetention)

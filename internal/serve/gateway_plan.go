@@ -112,6 +112,7 @@ func sourceOf(tenant, name string, s *config.Source, limits config.GatewayLimits
 	o := ingest.Source{
 		Tenant: tenant, Name: name, Format: s.Format, Scope: field(s.Scope), Amount: field(s.Amount.From), AmountForm: s.Amount.Form,
 		Exponents: s.Amount.Exponents, Currency: field(s.Currency), State: field(s.State), SeenAt: field(s.SeenAt.From), SeenAtForm: s.SeenAt.Form,
+		Guard: s.Guard, GuardS: int64(s.GuardWindow / time.Second),
 		SeenAtBehindS: int64(s.SeenAt.MaxBehind / time.Second),
 		WindowS:       int64(s.Window / time.Second), Registry: s.Registry, KeyScope: s.KeyScope, LRUCapacity: s.LRUCapacity, OnMismatch: s.OnMismatch,
 		Ignore: s.Ignore, RejectStatus: s.RejectStatus, Rate: limits.Rate, Burst: limits.Burst, MaxBody: limits.Body,

@@ -21,9 +21,13 @@ func (g *gatewayHouse) settle(ctx context.Context, p *plan) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWait)
 	defer cancel()
 	var ruled bool
-	if err := g.intake.View(ctx, func(v intake.View) error {
+	var settings []gateway.Command
+	if err := g.intake.View(ctx, func(v intake.View) (err error) {
 		ruled = v.Head().Ruled
-		return p.fits(v)
+		if err = p.fits(v); err == nil {
+			settings, err = p.settings(v)
+		}
+		return err
 	}); err != nil {
 		return err
 	}
@@ -31,10 +35,7 @@ func (g *gatewayHouse) settle(ctx context.Context, p *plan) error {
 		g.serving.Store(ruled)
 		return nil
 	}
-	commands := []gateway.Command{&gateway.SetPolicy{Policy: p.policy}}
-	for _, s := range p.sources {
-		commands = append(commands, &gateway.SetSource{Tenant: s.Source.Tenant, Source: s.Source.Name, Settings: s.Settings()})
-	}
+	commands := append([]gateway.Command{&gateway.SetPolicy{Policy: p.policy}}, settings...)
 	outcomes, err := g.intake.Enter(ctx, commands...)
 	if err != nil {
 		return err
@@ -48,6 +49,24 @@ func (g *gatewayHouse) settle(ctx context.Context, p *plan) error {
 	return nil
 }
 
+// settings are the commands that let a plan's sources stand, beside what stands now.
+func (p *plan) settings(v intake.View) (commands []gateway.Command, err error) {
+	all, err := v.Sources()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range p.sources {
+		var standing *gateway.Source
+		for i := range all {
+			if all[i].Tenant == s.Source.Tenant && all[i].Name == s.Source.Name {
+				standing = &all[i].Source
+			}
+		}
+		commands = append(commands, &gateway.SetSource{Tenant: s.Source.Tenant, Source: s.Source.Name, Settings: s.SettingsBeside(standing)})
+	}
+	return commands, nil
+}
+
 // undo lets the settings stand again that stood before a reload that came too late.
 func (g *gatewayHouse) undo(ctx context.Context, cause error) error {
 	before := g.standing.Load()
@@ -55,10 +74,10 @@ func (g *gatewayHouse) undo(ctx context.Context, cause error) error {
 		return cause
 	}
 	var commands []gateway.Command
-	for _, s := range before.sources {
-		commands = append(commands, &gateway.SetSource{Tenant: s.Source.Tenant, Source: s.Source.Name, Settings: s.Settings()})
+	err := g.intake.View(ctx, func(v intake.View) (err error) { commands, err = before.settings(v); return err })
+	if err == nil {
+		_, err = g.intake.Enter(ctx, commands...)
 	}
-	_, err := g.intake.Enter(ctx, commands...)
 	return errors.Join(cause, err)
 }
 

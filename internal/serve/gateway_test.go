@@ -427,3 +427,33 @@ func TestWhatNoGatewayStartsWith(t *testing.T) {
 		}
 	}
 }
+
+// C7: a new source whose key isn't under the signature is guarded without a word of it in the configuration, and stays so beside its events.
+func TestANewSourceOfAnUnsignedKeyIsFlagged(t *testing.T) {
+	byHeader := shop(t, func(s *config.Source) { s.Key = config.Parts{{Header: "X-Key"}} })
+	var next atomic.Pointer[config.Config]
+	r := start(t, setup{kind: "pebble", change: withGateway(map[string]config.Source{"shop": byHeader}), reload: func() (config.Config, error) { return *next.Load(), nil }})
+	r.ready()
+	const body = `{"amount":"1"}`
+	deliver := func(key string) answer {
+		mac := hmac.New(sha256.New, []byte(githubSecret))
+		mac.Write([]byte(body))
+		return r.request("POST", "/v1/ingest/acme/shop", "", strings.NewReader(body), http.Header{
+			"X-Hub-Signature-256": {"sha256=" + hex.EncodeToString(mac.Sum(nil))}, "Content-Type": {"application/json"}, "X-Key": {key},
+		})
+	}
+	first := deliver("k1")
+	if first.status != 202 {
+		t.Fatalf("%d %s", first.status, first.raw)
+	}
+	told := `"sameBody":"` + first.body["id"].(string) + `"`
+	if a := deliver("k2"); a.status != 202 || !strings.Contains(a.raw, told) {
+		t.Errorf("%d %s", a.status, a.raw)
+	}
+	c := r.config
+	next.Store(&c)
+	r.asked("taken", 1)
+	if a := deliver("k3"); a.status != 202 || !strings.Contains(a.raw, `"sameBody"`) {
+		t.Errorf("after a reload: %d %s", a.status, a.raw)
+	}
+}

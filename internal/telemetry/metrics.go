@@ -22,6 +22,7 @@ type Metrics struct {
 	requests    *prometheus.HistogramVec
 	bytesOut    prometheus.Counter
 	ingested    *prometheus.CounterVec // tenant and source as configured, outcome
+	sameBody    *prometheus.CounterVec // tenant and source as configured
 }
 
 // NewMetrics returns metrics on a registry of their own.
@@ -39,7 +40,8 @@ func NewMetrics() *Metrics {
 	}
 	m.limited = counters("hapax_limited_total", "Connections and requests that were closed or refused by a limit on strangers, addresses or actors, by reason.", "reason")
 	m.ingested = counters("hapax_ingest_events_total", "Events that upstreams delivered, by source and what became of them; requests refused as a whole count as one.", "tenant", "source", "outcome")
-	m.registry.MustRegister(m.ingested, m.limited, m.refused, m.cut, m.connections, m.turnedAway, m.requests, m.bytesOut,
+	m.sameBody = counters("hapax_ingest_same_body_total", "Events whose body was accepted under another key of their guarded source shortly before.", "tenant", "source")
+	m.registry.MustRegister(m.ingested, m.sameBody, m.limited, m.refused, m.cut, m.connections, m.turnedAway, m.requests, m.bytesOut,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -79,6 +81,11 @@ func (m *Metrics) Wrote(n int) { m.bytesOut.Add(float64(n)) }
 // Ingested counts an event of a source by what became of it: a decision, or a problem's code. The source is one that is configured.
 func (m *Metrics) Ingested(tenant, source, outcome string) {
 	m.ingested.WithLabelValues(tenant, source, outcome).Inc()
+}
+
+// SameBody counts an event whose body was accepted under another key of its source. The source is one that is configured.
+func (m *Metrics) SameBody(tenant, source string) {
+	m.sameBody.WithLabelValues(tenant, source).Inc()
 }
 
 // IngestedNowhere counts a request to a source that isn't there. What it named is no label: anybody may name anything.

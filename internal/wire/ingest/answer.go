@@ -26,6 +26,8 @@ type Answer struct {
 	ID      string `json:"id"`               // of this event
 	SeenAt  int64  `json:"seenAt"`           // Unix seconds as judged
 	Raised  bool   `json:"raised,omitempty"` // the time named was before the predecessor's, and was raised to it
+	// SameBody is the id of the event that was accepted with the same body under another key of the guarded source, within the guard's window.
+	SameBody string `json:"sameBody,omitempty"`
 	*Repeat
 }
 
@@ -53,6 +55,7 @@ type Document struct {
 	ID           string `json:"id,omitempty"`     // of a rejected event, which is in the log
 	SeenAt       int64  `json:"seenAt,omitempty"` // likewise, as in Answer
 	Raised       bool   `json:"raised,omitempty"`
+	SameBody     string `json:"sameBody,omitempty"` // likewise
 	*Repeat
 }
 
@@ -118,6 +121,15 @@ func (d *delivery) refusal(p *Problem) (answer func()) {
 	return func() { d.status = p.Write(d.w) }
 }
 
+// sameBody counts and tells an event whose body came under another key before.
+func (d *delivery) sameBody(o *gateway.Outcome) {
+	s := &d.source.Source
+	d.s.Metrics.SameBody(s.Tenant, s.Name)
+	d.s.tell.Do(func() {
+		d.s.Log.Warn("the same body came under another key, which isn't signed", "tenant", s.Tenant, "source", s.Name, "event", o.ID, "before", o.TwinID, "decision", o.Decision.String())
+	})
+}
+
 func (d *delivery) count(outcome string) {
 	if d.known {
 		d.s.Metrics.Ingested(d.source.Source.Tenant, d.source.Source.Name, outcome)
@@ -174,6 +186,9 @@ func (d *delivery) body(r *result) (status int, body any) {
 		return d.problem(d.s.later(Unavailable, "the source isn't in the books yet; nothing was stored"))
 	}
 	d.count(o.Decision.String())
+	if o.TwinID != "" {
+		d.sameBody(o)
+	}
 	var repeat *Repeat
 	if o.RootID != "" {
 		repeat = &Repeat{
@@ -183,10 +198,10 @@ func (d *delivery) body(r *result) (status int, body any) {
 	}
 	if code, rejected := rejections[o.Decision]; rejected {
 		doc := (&Problem{Code: code, Detail: rejection(o)}).Document(d.source.Source.RejectStatus)
-		doc.ID, doc.SeenAt, doc.Raised, doc.Repeat = o.ID, o.SeenAt, o.Raised, repeat
+		doc.ID, doc.SeenAt, doc.Raised, doc.SameBody, doc.Repeat = o.ID, o.SeenAt, o.Raised, o.TwinID, repeat
 		return doc.Status, &doc
 	}
-	a := &Answer{Outcome: "accept", ID: o.ID, SeenAt: o.SeenAt, Raised: o.Raised, Repeat: repeat}
+	a := &Answer{Outcome: "accept", ID: o.ID, SeenAt: o.SeenAt, Raised: o.Raised, SameBody: o.TwinID, Repeat: repeat}
 	if status = http.StatusAccepted; o.Decision.Deduped() {
 		status, a.Outcome = http.StatusOK, "dedupe"
 	}

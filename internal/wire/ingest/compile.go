@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,8 +36,31 @@ type Compiled struct {
 	maxBody  int64
 }
 
-// Settings are what the gateway's rule needs of the source (command gateway.SetSource).
+// Settings are what the gateway's rule needs of the source (command gateway.SetSource), as far as the source says it.
 func (c *Compiled) Settings() gateway.Settings { return c.settings }
+
+// SettingsBeside are the settings beside what stands of the source, nil where nothing does. A source that doesn't say how it is guarded stays as it is
+// once it has events; before that it is flagged where a part of its key isn't under the signature, so that somebody else could make it up.
+func (c *Compiled) SettingsBeside(standing *gateway.Source) gateway.Settings {
+	s := c.settings
+	switch {
+	case c.Source.Guard != "":
+		return s
+	case standing != nil && standing.Events > 0:
+		s.Guard = standing.Guard
+	case slices.ContainsFunc(c.Source.Key, func(part Field) bool { return c.Source.unsigned(part) != "" }):
+		s.Guard = gateway.GuardFlag
+	}
+	s.GuardS = c.Source.guardWindow(s.Guard)
+	return s
+}
+
+func (s *Source) guardWindow(g gateway.Guard) int64 {
+	if g == gateway.GuardOff {
+		return 0
+	}
+	return cmp.Or(s.GuardS, s.WindowS, DefaultGuardS)
+}
 
 // Compile checks a source whole. The error joins all that is wrong, each named by its field, and never shows a secret.
 func Compile(s Source) (*Compiled, error) {
@@ -67,6 +91,9 @@ func Compile(s Source) (*Compiled, error) {
 	c.settings = gateway.Settings{
 		WindowS: s.WindowS, Scope: s.keyScope(), LRUCapacity: s.LRUCapacity, Open: s.Registry == RegistryOpen, Forward: s.Forward,
 		Parts: int64(len(s.Key)),
+	}
+	if guard, ok := gateway.ParseGuard(s.Guard); ok {
+		c.settings.Guard, c.settings.GuardS = guard, s.guardWindow(guard)
 	}
 	return c, nil
 }
@@ -144,6 +171,11 @@ func (s *Source) checkSettings() error {
 	f.oneOf("registry", s.Registry, RegistryRequired, RegistryOpen)
 	f.oneOf("on_mismatch", s.OnMismatch, "", MismatchFlag, MismatchReject)
 	f.oneOf("scope of new keys", s.KeyScope, "", settle.ScopeSchema.String(), settle.ScopeWire.String())
+	f.oneOf("guard", s.Guard, "", GuardOff, GuardFlag, GuardReject)
+	f.within("guard_window", s.GuardS, 0, maxInteger)
+	if s.GuardS > 0 && s.Guard == GuardOff {
+		f.check(errors.New("guard_window: the guard is off"))
+	}
 	f.within("window", s.WindowS, 0, maxInteger)
 	f.within("lru_capacity", s.LRUCapacity, 0, maxInteger)
 	f.within("max_body", s.MaxBody, 0, LargestBody)

@@ -38,6 +38,11 @@ type Source struct {
 	OnMismatch string   // MismatchFlag (the default) or MismatchReject
 	Ignore     []string // JSON pointers to members that repeats are not compared by
 
+	// Guard is what becomes of an event whose body was accepted under another key of the source within GuardS seconds: GuardOff, GuardFlag or
+	// GuardReject. Empty: see Compiled.SettingsBeside. GuardS 0: WindowS, where that is 0 too DefaultGuardS.
+	Guard  string
+	GuardS int64
+
 	RejectStatus int // 422 (the default) or 200
 
 	Forward        bool     // accepted events go to a destination
@@ -128,8 +133,16 @@ const (
 	MismatchReject = "reject" // rejected, and kept out of the books
 )
 
+// What becomes of an event whose body comes again under another key.
+const (
+	GuardOff    = "off"    // it is judged by its key alone
+	GuardFlag   = "flag"   // it is accepted, told and counted
+	GuardReject = "reject" // it is a mismatch
+)
+
 // Defaults and bounds of a Source.
 const (
+	DefaultGuardS     = 24 * 3600     // a redelivery that was overheard comes soon; two such windows of bodies are found by
 	DefaultToleranceS = 300           // what Stripe and Standard Webhooks recommend
 	DefaultMaxBody    = 1 << 20       // four times the largest frame; the large senders stay below it
 	LargestBody       = 32 << 20      // GitHub sends up to 25 MB; beyond that a delivery isn't an event
