@@ -157,3 +157,23 @@ func TestTokenSignsWithWhatIsConfigured(t *testing.T) {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
 }
+
+// TestAMissingSecretIsOneLine: what follows from a file that can't be read isn't told as a fault of its own.
+func TestAMissingSecretIsOneLine(t *testing.T) {
+	absent := filepath.Join(t.TempDir(), "absent")
+	for _, verify := range []string{
+		"scheme: bearer", "scheme: standard-webhooks", "scheme: stripe", "scheme: github", "scheme: hmac-sha256, header: X-Signature, encoding: hex",
+		"scheme: none",
+	} {
+		more := ", secrets: [{label: a, file: " + absent + "}]}"
+		if verify == "scheme: none" {
+			more = "}, forward: {url: 'https://example.com/', secret_files: [" + absent + "]}"
+		}
+		file := written(t, t.TempDir(), "hapax.yaml", "gateway: {tenants: {acme: {sources: {orders: {verify: {"+verify+more+
+			", key: {pointer: /id}, amount: {pointer: /amount}, currency: {pointer: /currency}, registry: open, lru_capacity: 9}}}}}")
+		status, _, errs := run(t, "config", "check", "--config", file, "--data", absent)
+		if status != ExitConfig || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, absent) {
+			t.Errorf("%s: %d %q", verify, status, errs)
+		}
+	}
+}

@@ -83,6 +83,9 @@ func printReport(cmd *cobra.Command, asJSON bool, r *pebble.Report) error {
 	}
 	_, err := fmt.Fprintf(out, "%s: %d messages in %d rooms, %d results, %d holes, %d double keys (epoch %s)\n",
 		word, r.Messages, r.Rooms, r.Results, r.Holes, r.DoubleKeys, r.Epoch)
+	if err == nil && r.Records+r.Keys+r.Deliveries > 0 {
+		_, err = fmt.Fprintf(out, "gateway: %d records, %d keys, %d deliveries\n", r.Records, r.Keys, r.Deliveries)
+	}
 	return err
 }
 

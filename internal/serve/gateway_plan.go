@@ -108,6 +108,9 @@ func (p *plan) add(tenant, name string, s *config.Source, limits config.GatewayL
 	return errors.Join(faults...)
 }
 
+// unread stands for a secret that couldn't be read while the rest of its source is checked: one fault is one line. It is never served.
+const unread = "dGhpcyBzZWNyZXQgY291bGQgbm90IGJlIHJlYWQ="
+
 func sourceOf(tenant, name string, s *config.Source, limits config.GatewayLimits) (ingest.Source, error) {
 	o := ingest.Source{
 		Tenant: tenant, Name: name, Format: s.Format, Scope: field(s.Scope), Amount: field(s.Amount.From), AmountForm: s.Amount.Form,
@@ -138,6 +141,7 @@ func sourceOf(tenant, name string, s *config.Source, limits config.GatewayLimits
 		text, err := readSecret(secret.File)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("verify: secret %q: %w", secret.Label, err))
+			text = unread
 		}
 		o.Verify.Secrets = append(o.Verify.Secrets, ingest.Secret{Label: secret.Label, Value: text})
 	}
@@ -157,7 +161,7 @@ func destinationOf(tenant, name string, f *config.Forward) (forward.Destination,
 		text, err := readSecret(file)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("forward: secret: %w", err))
-			continue
+			text = unread
 		}
 		d.Secrets = append(d.Secrets, text)
 	}
