@@ -246,6 +246,15 @@ func (k *keep) owner(ctx context.Context, key []byte) string {
 	return fmt.Sprintf(": it is %q's, and this is %q", o.Actor, k.actor)
 }
 
+// explain says of a store that belongs to another server, or actor, which file it is and what can be done.
+func (k *keep) explain(err error) error {
+	if !errors.Is(err, session.ErrWrongStore) || k.file == "" {
+		return err
+	}
+	return fmt.Errorf(`%s: %w: it was first used with that one, and this server, or its data folder, is new to it. Nothing was sent; give another --store `+
+		`for this server. "hapax outbox export --store %s" prints what waits in it`, k.file, err, k.file)
+}
+
 // tell writes a line for each connection that failed or was lost, with its cause.
 func (c *connection) tell(w io.Writer, e client.Event) {
 	s, ok := e.(session.ConnectionChanged)

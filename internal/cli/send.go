@@ -111,7 +111,7 @@ func (f *sendFlags) run(cmd *cobra.Command, texts []string) error {
 	}
 	show.end()
 	if cause := context.Cause(ctx); errors.Is(cause, session.ErrWrongStore) {
-		err = errors.Join(cause, t.takeBack(cmd.Context()))
+		err = errors.Join(f.keep.explain(cause), t.takeBack(cmd.Context()))
 	}
 	sum := t.summary(context.WithoutCancel(cmd.Context()))
 	return errors.Join(f.report(cmd, sum, err, context.Cause(ctx)), closing(c))

@@ -156,7 +156,7 @@ func (f *tailFlags) follow(ctx context.Context, cmd *cobra.Command, c *client.Cl
 		}
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return &ExitError{Code: ExitFailed, Err: cause}
+		return &ExitError{Code: ExitFailed, Err: f.keep.explain(cause)}
 	}
 	return nil
 }

@@ -21,15 +21,17 @@ import (
 const docsSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 var (
-	yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
-	jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)\n```")
-	etcFile   = regexp.MustCompile(`/etc/hapax/[a-z.-]+`)
+	yamlBlock  = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	jsonBlock  = regexp.MustCompile("(?s)```json\n(.*?)\n```")
+	besideFile = regexp.MustCompile(`file: ([a-z]+\.secret)`)
+	etcFile    = regexp.MustCompile(`/etc/hapax/[a-z.-]+`)
 )
 
 // documented loads a configuration as a page prints it, with the files that it names in a folder of the test's.
 func documented(t *testing.T, page, text string) config.Config {
 	t.Helper()
 	dir := t.TempDir()
+	text = besideFile.ReplaceAllString(text, "file: /etc/hapax/$1") // the README's stands in the folder that the server is started in
 	for _, name := range etcFile.FindAllString(text, -1) {
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(docsSecret+"\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -109,7 +109,7 @@ func (p *plan) add(tenant, name string, s *config.Source, limits config.GatewayL
 }
 
 // unread stands for a secret that couldn't be read while the rest of its source is checked: one fault is one line. It is never served.
-const unread = "dGhpcyBzZWNyZXQgY291bGQgbm90IGJlIHJlYWQ="
+const unread = "whsec_dGhpcyBzZWNyZXQgY291bGQgbm90IGJlIHJlYWQ="
 
 func sourceOf(tenant, name string, s *config.Source, limits config.GatewayLimits) (ingest.Source, error) {
 	o := ingest.Source{
