@@ -254,7 +254,7 @@ func (d *Door) Page(w http.ResponseWriter, r *http.Request, actor string, f func
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), d.Wait)
 	defer cancel()
-	done, err := d.Limits.Page(ctx)
+	done, err := d.Limits.Pages.Take(ctx, actor)
 	if err != nil {
 		d.Refuse(w, Error(protocol.Unavailable, "as many pages are being made as may be", 0))
 		return

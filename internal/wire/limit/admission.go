@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"context"
 	"math"
 	"net/http"
 	"time"
@@ -38,7 +37,7 @@ type Admission struct {
 	PageRates *Buckets[string]
 	Sockets   AddressBuckets
 
-	pages chan struct{}
+	Pages *Turns // pages that are made
 }
 
 // knownActors bounds the actors whose rates are remembered: 16,384 buckets are some 4 MB.
@@ -65,25 +64,9 @@ func New(l Limits, p *Proxies, t *Teller) *Admission {
 		Limits: l, Proxies: p, Tell: t, Gate: NewGate(l.Connections, p, t), Bodies: NewBudget(l.BodyBytes), Outbound: NewBudget(l.OutboundBytes),
 		Work: NewSlots(l.Requests, l.ActorWork), Strangers: NewSlots(math.MaxInt, l.Connections.PerAddress),
 		Rooms: NewSlots(math.MaxInt, l.ActorRooms), PageRates: NewBuckets[string](l.PageRate, l.PageBurst, knownActors),
-		Sockets: NewAddressBuckets(l.SocketRate, l.SocketBurst),
-	}
-	if l.Pages > 0 {
-		a.pages = make(chan struct{}, l.Pages)
+		Sockets: NewAddressBuckets(l.SocketRate, l.SocketBurst), Pages: NewTurns(l.Pages),
 	}
 	return a
-}
-
-// Page waits for leave to make a page, as long as ctx lasts. Who has it calls done.
-func (a *Admission) Page(ctx context.Context) (done func(), err error) {
-	if a.pages == nil {
-		return func() {}, nil
-	}
-	select {
-	case a.pages <- struct{}{}:
-		return func() { <-a.pages }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // Body reads a request's body of at most most bytes, charged to its holder: the client, or the actor once it is known. release gives the

@@ -31,7 +31,7 @@ func (c *conn) page(cmd *protocol.Command) (*page, error) {
 	if err := c.awaitReader(); err != nil {
 		return nil, err
 	}
-	leave, err := a.Page(c.ctx)
+	leave, err := a.Pages.Take(c.ctx, c.actor)
 	if err != nil {
 		return nil, errEnding
 	}
