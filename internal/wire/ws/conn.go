@@ -54,6 +54,7 @@ type conn struct {
 	actor   string
 	rooms   map[string]bool // subscribed: with live rows, or only for sending
 	live    int             // of them, with live rows
+	asking  sync.WaitGroup  // questions that wait for a send under way
 	helloBy time.Time
 	expiry  *time.Timer
 }
@@ -84,6 +85,7 @@ func (c *conn) run() {
 	c.server.Rooms.Leave(c)
 	c.giveRooms(c.live)
 	c.cancel()
+	c.asking.Wait()
 	if c.expiry != nil {
 		c.expiry.Stop()
 	}
