@@ -125,7 +125,7 @@ func TestGenerateWritesOverNoDevice(t *testing.T) {
 func TestReportOnStandardOutput(t *testing.T) {
 	dir, out := settleFolder(t), t.TempDir()
 	list := filepath.Join(out, "malformed.tsv")
-	status, report, errs := run(t, "settle", "--in", dir, "--report", filepath.Join(out, "report.json"), "--malformed", list)
+	status, _, errs := run(t, "settle", "--in", dir, "--report", filepath.Join(out, "report.json"), "--malformed", list)
 	if status != ExitOK {
 		t.Fatal(status, errs)
 	}
@@ -134,7 +134,7 @@ func TestReportOnStandardOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := asItWas(t, dir)
-	status, report, errs = run(t, "settle", "--in", dir, "--report", "-", "--malformed", list)
+	status, report, errs := run(t, "settle", "--in", dir, "--report", "-", "--malformed", list)
 	if status != ExitOK || report != string(want) || !strings.Contains(errs, "accepted") {
 		t.Errorf("%d %q %q", status, report, errs)
 	}

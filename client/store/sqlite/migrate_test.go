@@ -275,7 +275,7 @@ func TestResetLosesNoMark(t *testing.T) {
 func TestNewerProcess(t *testing.T) {
 	path := newFile(t).path
 	s := open(t, path, Options{})
-	raw(t, path, `PRAGMA user_version = 3`)
+	raw(t, path, fmt.Sprint(`PRAGMA user_version = `, store.Version+1))
 	e := store.Entry{Key: store.Key{Room: "r", ID: "new"}, Fingerprint: "f", State: store.Queued}
 	if _, err := s.Add(t.Context(), 0, []store.Entry{e}); !errors.Is(err, store.ErrIncompatible) {
 		t.Error(err)

@@ -101,7 +101,7 @@ func keysAreThreeColumns(t *testing.T, p Place) {
 func oddNames(t *testing.T, p Place) {
 	k := open(t, p)
 	names := []string{
-		"ä", "a\u0308", "日本語", "👋🏽", " ", "A", "a", "a/b", "..", "%00", "m", "\U0010FFFF",
+		"ä", "a\u0308", "日本語", "👋🏽", " ", "A", "a", "a/b", "...", "%00", "m", "\U0010FFFF",
 		strings.Repeat("é", 64), strings.Repeat("x", 128), strings.Repeat("x", 127),
 	}
 	for i, name := range names {
