@@ -36,12 +36,14 @@ var proofFaults = []Fault{
 	{Name: "proof: an open key needs no event", File: logFold, Right: "		f.owed = debt{what: eventOwed, number: rec.number, key: k.id}\n", Wrong: "", Test: "TestOpenSources"},
 	{Name: "proof: records aren't chained", File: logChain, Right: "	case rec.before != c.hash:\n", Wrong: "	case false:\n", Test: "TestChain"},
 	{Name: "proof: the last record may be any", File: logChain, Right: "	case c.hash != h.Hash:\n", Wrong: "	case false:\n", Test: "TestChain"},
-	{Name: "proof: a log may be cut", File: logChain, Right: "		if a.Number > c.last {\n", Wrong: "		if false {\n", Test: "TestAnchors"},
+	{Name: "proof: a log may be cut", File: logChain, Right: "		if a.Number > c.last && !c.accepted(&a) {\n", Wrong: "		if false {\n", Test: "TestAnchors"},
 	{Name: "proof: a log may be rewritten", File: logChain, Right: "a.Number == c.last && a.Hash != c.hash", Wrong: "false", Test: "TestAnchors"},
-	{Name: "proof: facts control", File: logCompare, Right: "if c.stated != c.want {", Wrong: "if c.want != c.stated {", In: onlineTests, Harmless: true},
-	{Name: "proof: what is kept of keys is believed", File: logCompare, Right: "if c.stated != c.want {", Wrong: "if false {", In: onlineTests, Test: wrongFacts},
+	{Name: "proof: facts control", File: logCompare, Right: "if c.stated != c.want {\n			return fmt.Sprintf(\"%s: kept is %d", Wrong: "if c.want != c.stated {\n			return fmt.Sprintf(\"%s: kept is %d", In: onlineTests, Harmless: true},
+	{Name: "proof: what is kept of keys is believed", File: logCompare, Right: "if c.stated != c.want {\n			return fmt.Sprintf(\"%s: kept is %d", Wrong: "if false {\n			return fmt.Sprintf(\"%s: kept is %d", In: onlineTests, Test: wrongFacts},
 	{Name: "proof: a ledger may be short", File: "internal/audit/logbooks.go", Right: "c.found != c.listed", Wrong: "false", In: onlineTests, Test: wrongFacts},
 	{Name: "proof: the outbox may be short", File: "internal/audit/logoutbox.go", Right: "		if !row.stated {\n", Wrong: "		if false {\n", In: onlineTests, Test: wrongFacts},
+	{Name: "proof: a twin is believed", File: "internal/audit/logjudge.go", Right: "case e.twin != j.twin:", Wrong: "case false:", Test: "TestAGuardIsRecomputed"},
+	{Name: "proof: a name is taken for a word of the machine's", File: "internal/audit/logfold.go", Right: "own := rec.origin == byOpen", Wrong: "own := string(rec.by) == byOpen", Test: "TestWordsOfTheMachineAreNoOrigins"},
 }
 
 // exportFaults are in the export.
