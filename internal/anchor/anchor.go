@@ -40,9 +40,9 @@ func (h Head) Line() []byte {
 	return fmt.Appendf(nil, "%s %d %x\n", h.At.UTC().Format(timeForm), h.Number, h.Hash)
 }
 
-// Append adds a head to the file, made where there is none, and syncs it.
+// Append adds a head to the file, and syncs it. Where there is none it is made for its owner only; one that is there keeps its mode.
 func Append(path string, h Head) (err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("anchor: %w", err)
 	}

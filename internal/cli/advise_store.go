@@ -12,6 +12,7 @@ import (
 	"hapax/internal/export"
 	"hapax/internal/settlement"
 	"hapax/internal/store"
+	"hapax/internal/store/pebble"
 )
 
 // adviseOnStore exports a gateway's books for a moment and advises on each currency's folder: one rule, and one who knows it.
@@ -28,7 +29,7 @@ func adviseOnStore(cmd *cobra.Command, data string, windows []int64, memory int6
 	out := filepath.Join(temp, "export")
 	var summary *export.Summary
 	err = readBooks(cmd.Context(), data, func(v store.BooksView) (err error) {
-		summary, err = export.Export(cmd.Context(), v, out)
+		summary, err = export.Export(cmd.Context(), v, out, pebble.DefaultMode)
 		return err
 	})
 	if err != nil {

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +14,7 @@ import (
 )
 
 func newBackup() *cobra.Command {
-	var data string
+	var data, mode string
 	cmd := &cobra.Command{
 		Use:   "backup --data DIR TO",
 		Short: "Copy a data folder as of one commit, also while a server holds it",
@@ -25,9 +27,13 @@ Exit status: 0 done, 3 the folder is of a newer version, 64 wrong usage or TO is
 			if err := outputFolder("TO", args[0], true); err != nil {
 				return err
 			}
-			err := pebble.Backup(cmd.Context(), data, args[0], pebble.Options{})
+			m, err := folderMode(mode)
+			if err != nil {
+				return err
+			}
+			err = pebble.Backup(cmd.Context(), data, args[0], pebble.Options{Mode: m})
 			if errors.Is(err, store.ErrLocked) {
-				err = admin.AskCheckpoint(cmd.Context(), data, args[0])
+				err = admin.AskCheckpoint(cmd.Context(), data, args[0], m)
 			}
 			if err != nil {
 				return storeExit(err)
@@ -36,7 +42,22 @@ Exit status: 0 done, 3 the folder is of a newer version, 64 wrong usage or TO is
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "data", "the data folder")
+	addMode(cmd, &mode)
 	return cmd
+}
+
+// addMode lets the mode of what is written be chosen: others than the owner read it only where somebody says so.
+func addMode(cmd *cobra.Command, mode *string) {
+	cmd.Flags().StringVar(mode, "mode", "0700", "the mode of the folder that is written, as of chmod; its files have it without the bits for running")
+}
+
+// folderMode reads a mode of a folder that its owner can use.
+func folderMode(text string) (os.FileMode, error) {
+	mode, err := strconv.ParseUint(text, 8, 9)
+	if err != nil || mode&0o700 != 0o700 {
+		return 0, usage("--mode %q: want octal digits from 0700 to 0777", text)
+	}
+	return os.FileMode(mode), nil
 }
 
 func newRestore() *cobra.Command {

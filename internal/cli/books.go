@@ -24,7 +24,7 @@ func readBooks(ctx context.Context, data string, f func(store.BooksView) error) 
 		return err
 	}
 	copied := filepath.Join(temp, "checkpoint")
-	if err = admin.AskCheckpoint(ctx, data, copied); err == nil {
+	if err = admin.AskCheckpoint(ctx, data, copied, 0); err == nil {
 		err = pebble.ReadBooks(ctx, copied, pebble.Options{}, f)
 	}
 	return errors.Join(err, os.RemoveAll(temp))

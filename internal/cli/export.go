@@ -16,7 +16,7 @@ import (
 )
 
 func newExport() *cobra.Command {
-	var data, out string
+	var data, out, mode string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "export --data DIR --out DIR",
@@ -35,9 +35,13 @@ Exit status: 0 written · 2 the data folder is damaged · 3 there is no store, o
 			if err := outputFolder("--out", out, true); err != nil {
 				return err
 			}
+			m, err := folderMode(mode)
+			if err != nil {
+				return err
+			}
 			var summary *export.Summary
-			err := readBooks(cmd.Context(), data, func(v store.BooksView) (err error) {
-				summary, err = export.Export(cmd.Context(), v, out)
+			err = readBooks(cmd.Context(), data, func(v store.BooksView) (err error) {
+				summary, err = export.Export(cmd.Context(), v, out, m)
 				return err
 			})
 			if errors.Is(err, export.ErrNotEmpty) {
@@ -59,6 +63,7 @@ Exit status: 0 written · 2 the data folder is damaged · 3 there is no store, o
 	cmd.Flags().StringVar(&data, "data", "data", "the data folder, or a backup")
 	cmd.Flags().StringVar(&out, "out", "", "the folder to write, empty or missing")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addMode(cmd, &mode)
 	return cmd
 }
 

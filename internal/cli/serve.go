@@ -123,6 +123,8 @@ func serveExit(err error) error {
 		return &ExitError{Code: ExitConfig, Err: fmt.Errorf("%w: nothing was changed; run the version that wrote it, or a later one", err)}
 	case errors.Is(err, serve.ErrConfig):
 		return &ExitError{Code: ExitConfig, Err: err}
+	case errors.Is(err, store.ErrFull):
+		return &ExitError{Code: ExitMachine, Err: fmt.Errorf("%w: nothing was changed; make room and start again", err)}
 	case errors.Is(err, store.ErrDamage):
 		return &ExitError{Code: ExitMachine, Err: fmt.Errorf("%w: nothing was changed; look with \"hapax verify\", or restore a backup into another folder", err)}
 	}

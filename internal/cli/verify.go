@@ -56,7 +56,7 @@ func verify(ctx context.Context, data string) (*pebble.Report, error) {
 		return nil, err
 	}
 	copied := filepath.Join(temp, "checkpoint")
-	if err = admin.AskCheckpoint(ctx, data, copied); err == nil {
+	if err = admin.AskCheckpoint(ctx, data, copied, 0); err == nil {
 		report, err = pebble.Verify(ctx, copied, pebble.Options{})
 	}
 	return report, errors.Join(err, os.RemoveAll(temp))

@@ -120,6 +120,9 @@ type Limits struct {
 	Requests int `koanf:"requests" help:"HTTP requests in work at once, their token good and their body read; others get unavailable"`
 	// A quarter of all.
 	ActorRequests int `koanf:"actor_requests" help:"of them, of one actor; others get rate_limited"`
+	// A store that writes until the disk is full can't even be opened again. Below what its next log and tables need (five times a log, and
+	// a log is a 64th of the disk, 64 MB at most) the mark can't lie.
+	DiskFree int64 `koanf:"disk_free" help:"bytes free on the disk below which sends and deliveries get unavailable; 0, or too few: what the store needs to go on"`
 }
 
 // Timeouts bound how long anybody may keep the server waiting.

@@ -177,6 +177,7 @@ func (c *Config) checkLimits() (f faults) {
 	} {
 		f.unless(l.value >= l.min && l.value <= l.max, "%s: %d is not within %d to %d", l.key, l.value, l.min, l.max)
 	}
+	f.unless(c.Limits.DiskFree >= 0, "limits.disk_free: %d is below 0", c.Limits.DiskFree)
 	f.unless(c.Rate.Sends > 0, "rate.sends: %g a second would let nobody send", c.Rate.Sends)
 	f.unless(c.Rate.Pages > 0, "rate.pages: %g a second would let nobody read", c.Rate.Pages)
 	f.unless(c.Retention.ResultRows >= 0, "retention.result_rows: %d is below 0", c.Retention.ResultRows)

@@ -71,6 +71,7 @@ func (e *Engine) commit(g *group) ([]room.Outcome, error) {
 	}
 	e.stats.commit(ended-began, len(g.cmds), err)
 	switch {
+	case errors.Is(err, store.ErrFull): // the store says when that begins and ends
 	case errors.Is(err, store.ErrAgain):
 		e.o.Log.Warn("a commit failed; the store goes on", "commands", len(g.cmds), "error", err)
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"hapax/internal/gateway"
@@ -36,11 +37,11 @@ type Currency struct {
 	Mismatches int64
 }
 
-// Export writes a view into the folder out, which must be empty or missing. Errors: ErrNotEmpty, and the machine's; then out is as it was.
-func Export(ctx context.Context, v store.BooksView, out string) (*Summary, error) {
+// Export writes a view into the folder out, which must be empty or missing; it and those in it get the mode, files that without the bits for running. Errors: ErrNotEmpty, and the machine's; then out is as it was.
+func Export(ctx context.Context, v store.BooksView, out string, mode os.FileMode) (*Summary, error) {
 	var s *Summary
-	err := place(out, func(dir string) error {
-		e := &exporter{ctx: ctx, view: v, files: newFiles(dir), currencies: map[string]*Currency{}}
+	err := place(out, mode, func(dir string) error {
+		e := &exporter{ctx: ctx, view: v, files: newFiles(dir, mode), currencies: map[string]*Currency{}}
 		if err := e.run(); err != nil {
 			return err
 		}

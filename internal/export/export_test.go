@@ -65,7 +65,7 @@ func (r *rig) event(n gateway.Name, change func(*gateway.Event)) gateway.Outcome
 
 func (r *rig) export(out string) (s *export.Summary, err error) {
 	err = r.st.ViewBooks(r.t.Context(), func(v store.BooksView) error {
-		s, err = export.Export(r.t.Context(), v, out)
+		s, err = export.Export(r.t.Context(), v, out, 0o700)
 		return err
 	})
 	return s, err
@@ -190,8 +190,8 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for what, f := range map[string]func(store.BooksView) error{
-		"given up": func(v store.BooksView) error { _, err := export.Export(ctx, v, out); return err },
-		"damaged":  func(v store.BooksView) error { _, err := export.Export(t.Context(), cut{v}, out); return err },
+		"given up": func(v store.BooksView) error { _, err := export.Export(ctx, v, out, 0o700); return err },
+		"damaged":  func(v store.BooksView) error { _, err := export.Export(t.Context(), cut{v}, out, 0o700); return err },
 	} {
 		if err := r.st.ViewBooks(t.Context(), f); err == nil {
 			t.Errorf("%s: no error", what)
@@ -225,4 +225,36 @@ var errAway = errors.New("the disk is away")
 
 func (cut) Keys(string, string, string) iter.Seq2[store.NamedKey, error] {
 	return func(yield func(store.NamedKey, error) bool) { yield(store.NamedKey{}, errAway) }
+}
+
+// TestAnExportIsItsUsersAlone unless a mode for others is asked for.
+func TestAnExportIsItsUsersAlone(t *testing.T) {
+	r := newRig(t)
+	r.event(name("s", "k"), nil)
+	for _, mode := range []os.FileMode{0o700, 0o750} {
+		out := filepath.Join(t.TempDir(), "out")
+		err := r.st.ViewBooks(t.Context(), func(v store.BooksView) error {
+			_, err := export.Export(t.Context(), v, out, mode)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = filepath.WalkDir(out, func(path string, d os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			want := mode
+			if !d.IsDir() {
+				want &^= 0o111
+			}
+			if info, err := d.Info(); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s: %v, want %v", path, info.Mode(), want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

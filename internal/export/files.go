@@ -13,7 +13,7 @@ import (
 var ErrNotEmpty = errors.New("export: the folder isn't empty")
 
 // place fills a folder beside out by f, syncs it, and renames it to out.
-func place(out string, f func(dir string) error) (err error) {
+func place(out string, mode os.FileMode, f func(dir string) error) (err error) {
 	out = filepath.Clean(out)
 	entries, err := os.ReadDir(out)
 	switch {
@@ -32,7 +32,7 @@ func place(out string, f func(dir string) error) (err error) {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
-	if err := errors.Join(os.Chmod(dir, 0o755), f(dir)); err != nil {
+	if err := errors.Join(os.Chmod(dir, mode), f(dir)); err != nil {
 		return err
 	}
 	if there { // empty: it fails where somebody wrote into it meanwhile
@@ -55,23 +55,21 @@ const (
 // files appends to many files by turns: there may be a folder for each of 17,576 currencies, and far fewer file descriptors.
 type files struct {
 	dir       string
+	mode      os.FileMode // of folders
 	unwritten map[string][]byte
 	size      int
 	all       map[string]bool
 }
 
-func newFiles(dir string) *files {
-	return &files{dir: dir, unwritten: map[string][]byte{}, all: map[string]bool{}}
+func newFiles(dir string, mode os.FileMode) *files {
+	return &files{dir: dir, mode: mode, unwritten: map[string][]byte{}, all: map[string]bool{}}
 }
 
 // write appends to a file, made where it isn't there yet.
 func (f *files) write(name string, text []byte) error {
 	if !f.all[name] {
 		f.all[name] = true
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(f.dir, name)), 0o755); err != nil {
-			return err
-		}
-		if err := f.append(name, nil); err != nil {
+		if err := f.create(name); err != nil {
 			return err
 		}
 	}
@@ -87,8 +85,20 @@ func (f *files) write(name string, text []byte) error {
 	return nil
 }
 
+// create makes a file and its folder, whatever the process's umask is.
+func (f *files) create(name string) error {
+	path := filepath.Join(f.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), f.mode); err != nil {
+		return err
+	}
+	if err := f.append(name, nil); err != nil {
+		return err
+	}
+	return errors.Join(os.Chmod(filepath.Dir(path), f.mode), os.Chmod(path, f.mode&^0o111))
+}
+
 func (f *files) append(name string, text []byte) error {
-	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"os"
 
 	"hapax/internal/wire/admin"
 )
@@ -9,7 +10,7 @@ import (
 // checkpoint is the store's, where it has files to copy.
 func (s *server) checkpoint() (admin.Checkpoint, bool) {
 	c, can := s.store.(interface {
-		Checkpoint(ctx context.Context, dir string) error
+		Checkpoint(ctx context.Context, dir string, mode os.FileMode) error
 	})
 	if !can {
 		return nil, false

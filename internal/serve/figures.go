@@ -100,9 +100,12 @@ type storeFigures struct {
 }
 
 var (
-	bytesDesc    = describe("hapax_store_bytes", "Bytes of the store on disk.")
+	bytesDesc    = describe("hapax_store_bytes", "Bytes that the store takes on its disk, reserved ones counted in.")
 	messagesDesc = describe("hapax_store_messages", "Messages in the journal, estimated.")
 	resultsDesc  = describe("hapax_store_results", "Results held, estimated.")
+	diskFreeDesc = describe("hapax_disk_free_bytes", "Bytes that the store may still take of its disk.")
+	diskMarkDesc = describe("hapax_disk_low_water_bytes", "Bytes free below which nothing new is stored.")
+	diskLowDesc  = describe("hapax_disk_low", "1 while sends and deliveries are refused for want of room on the disk.")
 	roomsDesc    = describe("hapax_store_rooms", "Rooms that were ever written to.")
 )
 
@@ -111,7 +114,7 @@ const statsWait = 2 * time.Second
 
 // Describe implements prometheus.Collector.
 func (f *storeFigures) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{bytesDesc, messagesDesc, resultsDesc, roomsDesc} {
+	for _, d := range []*prometheus.Desc{bytesDesc, messagesDesc, resultsDesc, roomsDesc, diskFreeDesc, diskMarkDesc, diskLowDesc} {
 		ch <- d
 	}
 }
@@ -130,5 +133,14 @@ func (f *storeFigures) Collect(ch chan<- prometheus.Metric) {
 		value int64
 	}{{bytesDesc, s.Bytes}, {messagesDesc, s.Messages}, {resultsDesc, s.Results}, {roomsDesc, s.Rooms}} {
 		ch <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(m.value))
+	}
+	if d, can := f.store.(diskStore); can {
+		low := 0.0
+		if d.Disk().Low {
+			low = 1
+		}
+		ch <- prometheus.MustNewConstMetric(diskFreeDesc, prometheus.GaugeValue, float64(d.Disk().Free))
+		ch <- prometheus.MustNewConstMetric(diskMarkDesc, prometheus.GaugeValue, float64(d.Disk().LowWater))
+		ch <- prometheus.MustNewConstMetric(diskLowDesc, prometheus.GaugeValue, low)
 	}
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -32,4 +33,16 @@ func checkFolder(dir string) error {
 		return fmt.Errorf("%w: %s holds no store but other files (%s): name an empty folder, or one that doesn't exist", ErrConfig, dir, foreign)
 	}
 	return nil
+}
+
+// tellOpenFolder says that others may look into a folder that is there, and how to shut it. A folder that the store makes is for its own user; the mode
+// of one that somebody else made, or an earlier version, is his to change: chmod changes what the store knows its folder by.
+func tellOpenFolder(dir string, log *slog.Logger) {
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return
+	}
+	log.Warn("other users of this machine may look into the data folder, and read messages where its files let them", "folder", dir, "mode",
+		info.Mode().Perm().String(), "shut_it", fmt.Sprintf("chmod 700 %s", dir), "with_its_files", fmt.Sprintf("chmod -R go-rwx %s", dir),
+		"price", "none for the folder alone; with its files a new epoch begins at the next start, and every client loads its rooms anew")
 }

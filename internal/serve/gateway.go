@@ -33,6 +33,7 @@ type gatewayHouse struct {
 	forward *forward.Service
 	prover  *prove.Prover
 	health  *admin.Health
+	diskLow *atomic.Bool                 // nothing new is stored
 	lost    atomic.Pointer[gateway.Loss] // what the log lost and nobody has accepted
 
 	standing atomic.Pointer[plan] // what is in force
@@ -84,7 +85,7 @@ func (s *server) openGateway(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	g := &gatewayHouse{config: s.config.Gateway, log: s.log, health: &s.health, clock: s.wall, forwarding: newParts(), proving: newParts()}
+	g := &gatewayHouse{config: s.config.Gateway, log: s.log, health: &s.health, diskLow: &s.diskLow, clock: s.wall, forwarding: newParts(), proving: newParts()}
 	options := intake.DefaultOptions()
 	options.Log, options.Now = s.log, func() time.Time { return time.UnixMilli(s.wall()) }
 	if g.intake, err = intake.New(books, options); err != nil {

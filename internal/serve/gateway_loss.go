@@ -54,6 +54,9 @@ func (g *gatewayHouse) closed() (ingest.Code, string) {
 	if _, blocked := g.prover.Blocked(); blocked {
 		return ingest.Unproved, "the log's last proof isn't good"
 	}
+	if g.diskLow.Load() {
+		return ingest.Unavailable, "the server's disk is nearly full"
+	}
 	return "", ""
 }
 

@@ -189,7 +189,7 @@ func lost(t *testing.T, r *running) {
 		t.Fatalf("a message in a room: %d %s", a.status, a.raw)
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
-	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied); err != nil {
+	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied, 0); err != nil {
 		t.Fatal(err)
 	}
 	told(t, copied, true)

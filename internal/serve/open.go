@@ -38,6 +38,7 @@ func (s *server) open(ctx context.Context) (err error) {
 	if s.store, err = openStore(s.config, s.log); err != nil {
 		return err
 	}
+	s.watchDisk()
 	if s.auth, err = openAuth(ctx, s.config, s.log); err != nil {
 		return err
 	}
@@ -81,7 +82,10 @@ func OpenStore(c config.Config, log *slog.Logger) (store.Store, error) {
 	if err := checkFolder(c.Data); err != nil {
 		return nil, err
 	}
-	st, err := pebble.Open(c.Data, pebble.Options{Logger: log, OpenFiles: shareDescriptors(descriptorLimit(), &c).store})
+	tellOpenFolder(c.Data, log)
+	st, err := pebble.Open(c.Data, pebble.Options{
+		Logger: log, OpenFiles: shareDescriptors(descriptorLimit(), &c).store, LowWater: c.Limits.DiskFree,
+	})
 	if err != nil {
 		return nil, err // not st: a nil *Store in an interface is no nil
 	}

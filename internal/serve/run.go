@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"hapax/internal/auth"
@@ -77,6 +78,7 @@ type server struct {
 	door        *wire.Door
 	gateway     *gatewayHouse
 	reloads     reloadFigures
+	diskLow     atomic.Bool
 	clients     *http.Server
 	admin       *http.Server
 	socket      *http.Server

@@ -184,10 +184,10 @@ func TestACheckpointThroughTheAdminSocket(t *testing.T) {
 	}
 	first := r.post("tea", r.token("ada"), "a", `{"text":"x"}`)
 	copied := filepath.Join(t.TempDir(), "copy")
-	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied); err != nil {
+	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied); err == nil {
+	if err := admin.AskCheckpoint(t.Context(), r.config.Data, copied, 0); err == nil {
 		t.Error("a copy was written over")
 	}
 	again := start(t, setup{change: func(c *config.Config) {

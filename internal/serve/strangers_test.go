@@ -88,7 +88,7 @@ func TestIdleStrangersKeepNobodyOut(t *testing.T) {
 	if status, body := r.adminStatus("/readyz"); status != http.StatusOK {
 		t.Error(status, body)
 	}
-	if err := admin.AskCheckpoint(t.Context(), r.config.Data, filepath.Join(t.TempDir(), "copy")); err != nil {
+	if err := admin.AskCheckpoint(t.Context(), r.config.Data, filepath.Join(t.TempDir(), "copy"), 0); err != nil {
 		t.Error(err)
 	}
 	if _, metrics := r.adminStatus("/metrics"); !strings.Contains(metrics, `hapax_limited_total{reason="room"}`) {

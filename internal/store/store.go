@@ -15,6 +15,7 @@ var (
 	ErrLocked = errors.New("store: in use by another process")
 	ErrNewer  = errors.New("store: written by a newer version")
 	ErrDamage = errors.New("store: damaged")
+	ErrFull   = errors.New("store: the disk is full")                     // with ErrAgain: nothing was stored, and what is stored can be read
 	ErrAgain  = errors.New("store: the commit failed, the store goes on") // nothing may be acknowledged; later commits may succeed
 )
 
@@ -71,6 +72,14 @@ type Policy struct {
 type Purged struct {
 	Results  int64
 	Messages int64
+}
+
+// Disk is how much room there is where a store lies, in bytes.
+type Disk struct {
+	Free     int64
+	Total    int64 // 0: it can't be told
+	LowWater int64 // below so much free nothing new is stored
+	Low      bool  // that is so now
 }
 
 // Stats are figures for metrics. Bytes are those on disk.

@@ -25,7 +25,7 @@ type Folder struct {
 
 // Export exports a view and holds what was written against the books: as many rows as were counted.
 func Export(v store.BooksView, out string) (folders []Folder, err error) {
-	summary, err := export.Export(context.Background(), v, out)
+	summary, err := export.Export(context.Background(), v, out, 0o700)
 	if err != nil {
 		return nil, err
 	}

@@ -72,6 +72,7 @@ func (i *Intake) commit(commands []gateway.Command) ([]gateway.Outcome, error) {
 	switch {
 	case err == nil:
 		return outcomes, nil
+	case errors.Is(err, store.ErrFull): // the store says when that begins and ends
 	case errors.Is(err, store.ErrAgain):
 		i.o.Log.Warn("a commit failed; the store goes on", "commands", len(commands), "error", err)
 	default:

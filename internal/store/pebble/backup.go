@@ -21,7 +21,8 @@ var ErrNotEmpty = errors.New("store: the folder isn't empty")
 // what was synced when it was called, and whole commits only. It shares no bytes with the store.
 //
 // While it is written, and where it was cut off, a file named incomplete lies in dst, and no one opens it.
-func (s *Store) Checkpoint(ctx context.Context, dst string) error {
+// mode is that of the folders made, 0: DefaultMode.
+func (s *Store) Checkpoint(ctx context.Context, dst string, mode os.FileMode) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -31,10 +32,21 @@ func (s *Store) Checkpoint(ctx context.Context, dst string) error {
 	}
 	defer s.leave(m)
 	to := folder{fs: s.opts.FS, dir: dst}
+	if _, real := to.fs.(private); real {
+		to.fs = onDisk(mode)
+	}
+	s.copying.Lock()
+	defer s.copying.Unlock()
+	away := newGuard(to.fs)
+	s.guard.away.Store(away)
+	defer s.guard.away.Store(nil)
 	return to.fill(format, func() error {
 		err := s.db.Checkpoint(to.path(folderDB), lsm.WithFlushedWAL())
 		if broken := s.broken(); broken != nil { // then err is only what came of it
 			return broken
+		}
+		if failed := away.failure(); failed != nil {
+			return fmt.Errorf("writing %s: %w", dst, failed)
 		}
 		return err
 	})
@@ -72,10 +84,7 @@ func (f folder) adopt(version int, o Options) error {
 		return err
 	}
 	s := &Store{opts: o, folder: f, guard: newGuard(o.FS), lock: lock, writer: make(chan struct{}, 1)}
-	if err := s.open(version); err != nil {
-		if s.db != nil {
-			err = errors.Join(err, s.db.Close())
-		}
+	if err := s.openOrGiveBack(version); err != nil {
 		return errors.Join(err, lock.Close())
 	}
 	return s.Close()

@@ -27,7 +27,7 @@ func TestBackupAndRestore(t *testing.T) {
 			s := at.open(t)
 			send(t, s, "1", "2", "3", "4", "5", "6", "7")
 			if running {
-				if err := s.Checkpoint(t.Context(), base+"/backup"); err != nil {
+				if err := s.Checkpoint(t.Context(), base+"/backup", 0); err != nil {
 					t.Fatal(err)
 				}
 			} else {
@@ -165,7 +165,7 @@ func TestCheckpointUnderLoad(t *testing.T) {
 		before := told.copy()
 		told.mu.Unlock()
 		dst := fmt.Sprint("/backup", i)
-		if err := s.Checkpoint(t.Context(), dst); err != nil {
+		if err := s.Checkpoint(t.Context(), dst, 0); err != nil {
 			t.Error(err)
 			break
 		}

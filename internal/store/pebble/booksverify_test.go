@@ -193,7 +193,7 @@ func TestBooksBackedUp(t *testing.T) {
 		}
 	}
 	want, epoch := booksOf(t, s), s.Identity().Epoch
-	if err := s.Checkpoint(t.Context(), "/hot"); err != nil {
+	if err := s.Checkpoint(t.Context(), "/hot", 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := load.enter(s); err != nil { // the original goes on

@@ -19,6 +19,9 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) ([]room.Outcome, err
 		return nil, err
 	}
 	defer s.give()
+	if err := s.disk.room(); err != nil {
+		return nil, err
+	}
 	s.trim()
 	if err := s.gather(b.Commands); err != nil {
 		return nil, err

@@ -18,6 +18,11 @@ func (s *Store) Enter(ctx context.Context, now int64, commands []gateway.Command
 		return nil, err
 	}
 	defer s.give()
+	if grows(commands) {
+		if err := s.disk.room(); err != nil {
+			return nil, err
+		}
+	}
 	e, err := s.newEntering(now)
 	if err != nil {
 		return nil, err
@@ -87,4 +92,16 @@ func loadHead(r lsm.Reader) (h gateway.Head, err error) {
 		return h, err
 	}
 	return readHead(value)
+}
+
+// grows tells whether commands bring something new into the store. What ends or notes a delivery, or speaks of the log, may go on where the disk is
+// nearly full: the mark leaves room for that.
+func grows(commands []gateway.Command) bool {
+	for _, c := range commands {
+		switch c.(type) {
+		case *gateway.Event, *gateway.Register:
+			return true
+		}
+	}
+	return false
 }

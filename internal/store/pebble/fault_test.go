@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -196,12 +197,25 @@ func faultyLife(t *testing.T, fs vfs.FS, told *acked) (first error) {
 			_, err = s.EraseBodies(ctx, "t", "s", 1<<60)
 			note(err)
 			if s.broken() == nil {
-				_ = s.db.Flush() // what it says of the disk shows in the next call
+				flushed(s) // what it says of the disk shows in the next call
 			}
 		}
 	}
 	if s.broken() == nil {
-		_ = s.Checkpoint(ctx, "/backup") // a backup that fails costs nothing but itself
+		_ = s.Checkpoint(ctx, "/backup", 0) // a backup that fails costs nothing but itself
 	}
 	return first
+}
+
+// flushed waits until the memtable is a table, or there was no room for one.
+func flushed(s *Store) {
+	done, err := s.db.AsyncFlush()
+	for err == nil && s.broken() == nil && s.guard.crowded.Load() == 0 {
+		select {
+		case <-done:
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
 }

@@ -89,7 +89,7 @@ func (f folder) syncSelf() error { return f.sync("") }
 
 // make makes the folder, and its entry in its parent durable.
 func (f folder) make() error {
-	if err := f.fs.MkdirAll(f.dir, 0o755); err != nil {
+	if err := f.fs.MkdirAll(f.dir, DefaultMode); err != nil {
 		return err
 	}
 	return folder{f.fs, f.fs.PathDir(f.dir)}.sync("")
@@ -147,4 +147,20 @@ func newerOr(path string, err error) error {
 		return fmt.Errorf("%w: %s: %v", store.ErrNewer, path, err)
 	}
 	return fmt.Errorf("%w: %s: %v", store.ErrDamage, path, err)
+}
+
+// allocated is what all files of the folder take on the disk.
+func (f folder) allocated() (bytes int64) {
+	for _, dir := range []string{f.dir, f.path(folderDB)} {
+		names, err := f.fs.List(dir)
+		if err != nil {
+			continue // as good as it can be told
+		}
+		for _, name := range names {
+			if info, err := f.fs.Stat(f.fs.PathJoin(dir, name)); err == nil && !info.IsDir() {
+				bytes += allocated(info)
+			}
+		}
+	}
+	return bytes
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -20,10 +21,14 @@ import (
 // was swallowed is ever acknowledged.
 type guard struct {
 	vfs.FS
+	dir      string                // of the store, with the separator behind it; "": all paths are
+	crowded  atomic.Int64          // tables that found no room
+	away     atomic.Pointer[guard] // of a checkpoint under way
 	mu       sync.Mutex
 	failed   error // the first failure
 	onFail   func(error)
 	manifest manifestMark
+	disk     *diskWatch              // nil: has room
 	logs     map[string]*guardedFile // those being written, by path
 }
 
@@ -123,7 +128,22 @@ func (f *prefixFile) Read(p []byte) (int, error) {
 }
 
 func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if away := g.elsewhere(name); away != nil {
+		return away.Create(name, c)
+	}
+	if isTable(name) {
+		return g.table(name, c)
+	}
 	return g.file(name, func() (vfs.File, error) { return g.FS.Create(name, c) })
+}
+
+// elsewhere returns the guard of a path outside of the store's folder, where a checkpoint is written: what fails there breaks the checkpoint alone.
+// It is nil for all other paths.
+func (g *guard) elsewhere(name string) *guard {
+	if g.dir == "" || strings.HasPrefix(name, g.dir) {
+		return nil
+	}
+	return g.away.Load()
 }
 
 func (g *guard) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
@@ -140,15 +160,24 @@ func (g *guard) OpenDir(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if away := g.elsewhere(name); away != nil {
+		return &guardedFile{File: f, guard: away}, nil
+	}
 	return &guardedFile{File: f, guard: g}, nil
 }
 
 func (g *guard) Rename(from, to string) error {
+	if away := g.elsewhere(to); away != nil {
+		return away.Rename(from, to)
+	}
 	g.change(func() error { return g.FS.Rename(from, to) })
 	return nil
 }
 
 func (g *guard) MkdirAll(dir string, perm os.FileMode) error {
+	if away := g.elsewhere(dir); away != nil {
+		return away.MkdirAll(dir, perm)
+	}
 	g.change(func() error { return g.FS.MkdirAll(dir, perm) })
 	return nil
 }
@@ -240,8 +269,15 @@ func (f *guardedFile) SyncTo(n int64) (full bool, err error) {
 	return full, nil
 }
 
+// Preallocate reserves room. Where there is none for so much at once there may be for what is written.
 func (f *guardedFile) Preallocate(offset, n int64) error {
-	f.guard.change(func() error { return f.File.Preallocate(offset, n) })
+	f.guard.change(func() error {
+		err := f.File.Preallocate(offset, n)
+		if errors.Is(err, syscall.ENOSPC) {
+			return nil
+		}
+		return err
+	})
 	return nil
 }
 

@@ -31,13 +31,32 @@ func Open(dir string, o Options) (*Store, error) {
 	if s.lock, err = s.folder.lock(); err != nil {
 		return nil, err
 	}
-	if err := s.open(version); err != nil {
-		if s.db != nil {
-			err = errors.Join(err, s.db.Close())
-		}
+	if err := s.openOrGiveBack(version); err != nil {
 		return nil, errors.Join(err, s.lock.Close())
 	}
 	return s, nil
+}
+
+// openOrGiveBack leaves nothing behind on the disk where the opening fails for want of room.
+func (s *Store) openOrGiveBack(version int) error {
+	s.disk = s.opts.measureDisk(s.folder.fs, s.folder.dir)
+	s.guard.disk, s.guard.dir = s.disk, s.folder.path("")
+	if version > 0 {
+		if err := s.roomToOpen(); err != nil {
+			return err
+		}
+	}
+	had := s.folder.databaseFiles()
+	err := s.open(version)
+	if err == nil {
+		go s.disk.watch(s.db)
+		return nil
+	}
+	close(s.disk.stop)
+	if s.db != nil {
+		err = errors.Join(err, s.db.Close())
+	}
+	return s.full(err, had)
 }
 
 // open opens a folder whose format file names a version, 0 where there is none.

@@ -19,6 +19,7 @@ type Store struct {
 	opts     Options
 	folder   folder
 	guard    *guard
+	disk     *diskWatch
 	lock     io.Closer
 	db       *lsm.DB
 	noter    *noter
@@ -27,9 +28,10 @@ type Store struct {
 	lost     gateway.Loss // what the log lost by the notes that this opening found
 	begun    string       // why this opening began a new epoch; "" where it didn't
 
-	writer chan struct{} // holds a token while somebody writes: commits, purge steps, Close
-	w      writing       // belongs to the holder of the token
-	purger sync.Mutex    // one purge at a time
+	writer  chan struct{} // holds a token while somebody writes: commits, purge steps, Close
+	w       writing       // belongs to the holder of the token
+	purger  sync.Mutex    // one purge at a time
+	copying sync.Mutex    // one checkpoint at a time
 
 	mu     sync.Mutex // guards current, views, closed
 	closed bool
@@ -145,6 +147,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.writer <- struct{}{}
 	defer s.give()
+	s.disk.close()
 	s.views.Wait()
 	err := errors.Join(s.now.snapshot.Close(), s.db.Close(), s.noter.close())
 	if broken := s.guard.failure(); broken != nil {
@@ -153,7 +156,7 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// Stats returns the sums of the last synced commit, and the bytes of all files of the database.
+// Stats returns the sums of the last synced commit, and the bytes that all files of the folder take on the disk, reserved ones counted in.
 func (s *Store) Stats(ctx context.Context) (store.Stats, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Stats{}, err
@@ -165,7 +168,7 @@ func (s *Store) Stats(ctx context.Context) (store.Stats, error) {
 	defer s.leave(m)
 	c := s.sums.Load()
 	return store.Stats{
-		Bytes:    int64(s.db.Metrics().DiskSpaceUsage()),
+		Bytes:    s.folder.allocated(),
 		Messages: c.messages, Results: c.results, Rooms: c.rooms,
 	}, nil
 }

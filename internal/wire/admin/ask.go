@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -20,12 +22,13 @@ const maxAnswer = 4 << 10
 
 // AskCheckpoint asks the server that holds a data folder to write a checkpoint into dir, and waits until it is whole. It
 // fails where no server answers on the folder's socket, or the server refuses: the text says why.
-func AskCheckpoint(ctx context.Context, data, dir string) error {
+// mode is as of Checkpoint.
+func AskCheckpoint(ctx context.Context, data, dir string, mode os.FileMode) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}
-	_, err = ask(ctx, data, "/checkpoint?dir="+url.QueryEscape(dir))
+	_, err = ask(ctx, data, "/checkpoint?"+url.Values{"dir": {dir}, "mode": {strconv.FormatUint(uint64(mode), 8)}}.Encode())
 	return err
 }
 

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,8 +21,9 @@ const SocketName = "admin.sock"
 // checkpointWait bounds a checkpoint as its client waits for it; it links files, so minutes are plenty.
 const checkpointWait = 5 * time.Minute
 
-// Checkpoint writes a copy of the store, as of one commit, into a folder that doesn't exist yet.
-type Checkpoint func(ctx context.Context, dir string) error
+// Checkpoint writes a copy of the store, as of one commit, into a folder that doesn't exist yet. Its folders get the mode, its files that without
+// the bits for running; 0: for the server's own user only.
+type Checkpoint func(ctx context.Context, dir string, mode os.FileMode) error
 
 // ListenSocket opens the socket of a data folder. The caller holds the folder's lock, so one that is there is left
 // from a process that died. Only the server's own user may connect.
@@ -74,7 +77,7 @@ type Tasks struct {
 	Console    string // URL of the page that a link opens; "": none does
 }
 
-// SocketHandler serves POST /checkpoint?dir=: 201 once the copy is there, 400 for a wrong folder, 500 with the reason; and POST
+// SocketHandler serves POST /checkpoint?dir=&mode=: 201 once the copy is there, 400 for a wrong folder, 500 with the reason; and POST
 // /accept-loss?by=&reason=: 200 with what was accepted, 409 with why nothing was; and POST /console: 200 with the address of the page that a
 // link opens, 409 where none does.
 func SocketHandler(t Tasks) http.Handler {
@@ -96,7 +99,12 @@ func SocketHandler(t Tasks) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), checkpointWait)
 		defer cancel()
-		if err := checkpoint(ctx, dir); err != nil {
+		mode, err := strconv.ParseUint(cmp.Or(r.URL.Query().Get("mode"), "0"), 8, 9)
+		if err != nil {
+			http.Error(w, "mode must be octal digits, as of chmod", http.StatusBadRequest)
+			return
+		}
+		if err := checkpoint(ctx, dir, os.FileMode(mode)); err != nil {
 			http.Error(w, strings.TrimSpace(err.Error()), http.StatusInternalServerError)
 			return
 		}

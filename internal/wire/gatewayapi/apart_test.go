@@ -112,7 +112,7 @@ func TestAdviceIsThatOfTheExport(t *testing.T) {
 			repeats, longest := int64(0), int64(0)
 			out := filepath.Join(t.TempDir(), "out")
 			err := h.books.View(t.Context(), func(v intake.View) error {
-				summary, err := export.Export(t.Context(), v, out)
+				summary, err := export.Export(t.Context(), v, out, 0o700)
 				if err != nil {
 					return err
 				}
