@@ -129,6 +129,12 @@ const MaxReason = 1024
 // Proven notes the result of a full proof. It is no record: a proof speaks of the log, and isn't part of it.
 type Proven struct{ Proof Proof }
 
+// Checked notes how far the log was checked since the last full proof. It is no record.
+type Checked struct {
+	Number int64
+	Hash   Hash // of the record of that number
+}
+
 // NoteLoss notes that the log went back, until AcceptLoss. It is no record: what the log says of it is that a person accepted it.
 type NoteLoss struct{ Loss Loss }
 
@@ -146,6 +152,7 @@ func (*Replay) command()     {}
 func (*Discard) command()    {}
 func (*AcceptLoss) command() {}
 func (*Proven) command()     {}
+func (*Checked) command()    {}
 func (*NoteLoss) command()   {}
 
 // Kind says what became of a command.

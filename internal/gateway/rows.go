@@ -60,7 +60,9 @@ type Head struct {
 	Policy settle.Policy
 	Ruled  bool  // the policy has been set
 	Proof  Proof // the last full proof
-	Lost   Loss  // what the log lost, until a person accepts it
+	// Checked is how far the log was checked since, record by record: a start goes on from there.
+	Checked Checked
+	Lost    Loss // what the log lost, until a person accepts it
 	// Accepted is the number of the last LossRecord; 0: none.
 	Accepted int64
 }

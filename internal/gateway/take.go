@@ -33,6 +33,9 @@ func Take(r Rows, now int64, c Command) (Outcome, error) {
 		r.Head().Proof = c.Proof
 		r.Head().Proof.Issues = slices.Clone(c.Proof.Issues[:min(len(c.Proof.Issues), MaxIssues)])
 		return Outcome{Kind: Done}, nil
+	case *Checked:
+		r.Head().Checked = *c
+		return Outcome{Kind: Done}, nil
 	case *NoteLoss:
 		r.Head().Lost = r.Head().Lost.Merge(c.Loss)
 		return Outcome{Kind: Done}, nil

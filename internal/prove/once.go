@@ -23,14 +23,33 @@ func (p *Prover) full(ctx context.Context, pace int) error {
 	return p.keep(ctx, proof)
 }
 
-// tail checks the records since the last proof, at full speed: the server waits for it.
-func (p *Prover) tail(ctx context.Context, last gateway.Proof) (*audit.LogProof, error) {
+// tail checks the records since the last check, or the last proof where none came after it, at full speed: the server waits for it.
+func (p *Prover) tail(ctx context.Context) (*audit.LogProof, error) {
 	var proof *audit.LogProof
 	err := p.o.Books.View(ctx, func(v intake.View) (err error) {
-		proof, err = audit.ProveTail(ctx, Stated(v), last.Number, last.Hash)
+		h := v.Head()
+		number, hash := h.Proof.Number, h.Proof.Hash
+		if h.Checked.Number > number {
+			number, hash = h.Checked.Number, h.Checked.Hash
+		}
+		proof, err = audit.ProveTail(ctx, Stated(v), number, hash)
 		return err
 	})
 	return proof, err
+}
+
+// Check checks what came since the last check and notes how far that is, so that the next start has little to look at. Where something is wrong, or
+// the gateway is blocked, it notes nothing: the next start, and the next proof, tell.
+func (p *Prover) Check(ctx context.Context) error {
+	if _, blocked := p.Blocked(); blocked {
+		return nil
+	}
+	proof, err := p.tail(ctx)
+	if err != nil || !proof.OK() || proof.Records == 0 {
+		return err
+	}
+	_, err = p.o.Books.Enter(ctx, &gateway.Checked{Number: proof.Number, Hash: proof.Hash})
+	return err
 }
 
 // keep stores a proof beside the log and lets the gateway in, or not.

@@ -28,7 +28,9 @@ const DefaultKeys = 1 << 20
 
 const (
 	anchorEvery = time.Minute
-	retryEvery  = time.Minute // after a proof that failed, or that could not be made
+	// checkEvery bounds by time what a start after a crash has to check: some seconds of it at the highest load.
+	checkEvery = 5 * time.Minute
+	retryEvery = time.Minute // after a proof that failed, or that could not be made
 )
 
 // Prover proves a gateway's log, at the start and again and again.
@@ -73,6 +75,7 @@ func (p *Prover) Run(ctx context.Context) {
 		noted.Go(func() { p.anchors(ctx) })
 	}
 	defer noted.Wait()
+	first := true
 	for last, err := p.begin(ctx); ; {
 		wait := retryEvery
 		switch {
@@ -81,13 +84,33 @@ func (p *Prover) Run(ctx context.Context) {
 		case err != nil:
 			p.o.Log.Error("the log can't be proved", "error", err)
 		case last.OK:
-			wait = time.Until(time.UnixMilli(last.At).Add(p.o.Every))
+			// The stored moment is by a clock that may have been wrong; from the first wait on the process's own goes on.
+			if wait = p.o.Every; first {
+				wait = min(max(time.Until(time.UnixMilli(last.At).Add(p.o.Every)), 0), p.o.Every)
+			}
+			first = false
 		}
-		if wait > 0 && pause(ctx, wait) != nil {
+		if p.await(ctx, wait) != nil {
 			return
 		}
 		last, err = p.again(ctx)
 	}
+}
+
+// await waits, and checks meanwhile what came, every checkEvery.
+func (p *Prover) await(ctx context.Context, wait time.Duration) error {
+	for ; wait > checkEvery; wait -= checkEvery {
+		if err := pause(ctx, checkEvery); err != nil {
+			return err
+		}
+		if err := p.Check(ctx); err != nil && ctx.Err() == nil {
+			p.o.Log.Warn("the log's new records can't be checked", "error", err)
+		}
+	}
+	if wait <= 0 {
+		return nil
+	}
+	return pause(ctx, wait)
 }
 
 // begin checks what came since the last proof, or all where there is none that succeeded.
@@ -97,7 +120,7 @@ func (p *Prover) begin(ctx context.Context) (gateway.Proof, error) {
 		return last, err
 	}
 	if last.OK {
-		proof, err := p.tail(ctx, last)
+		proof, err := p.tail(ctx)
 		if err != nil {
 			return last, err
 		}

@@ -224,3 +224,50 @@ func (f flipped) Records(after int64) iter.Seq2[[]byte, error] {
 		}
 	}
 }
+
+// TestAStartGoesOnFromTheLastCheck: what came is checked every few minutes and at a clean stop, and the next start looks at nothing twice.
+func TestAStartGoesOnFromTheLastCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := filled(t, 10)
+		p, end := running(t, d, Options{Every: 6 * time.Hour})
+		d.enter(t, event(11))
+		time.Sleep(checkEvery + time.Second)
+		synctest.Wait()
+		if h := headOf(t, d); h.Checked.Number != h.Number || h.Checked.Hash != h.Hash || h.Proof.Number == h.Number {
+			t.Errorf("after some minutes: %+v", h)
+		}
+		d.enter(t, event(12))
+		if err := p.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		end()
+		if h := headOf(t, d); h.Checked.Number != h.Number {
+			t.Errorf("after a clean stop: %+v", h)
+		}
+		p = New(Options{Books: d, Log: quiet()})
+		if proof, err := p.tail(t.Context()); err != nil || !proof.OK() || proof.Records != 0 {
+			t.Errorf("%+v %v", proof, err)
+		}
+	})
+}
+
+// TestAProofOfTheFutureDoesntPutProofsOff: where the stored moment lies ahead of the clock, the next proof comes after one interval.
+func TestAProofOfTheFutureDoesntPutProofsOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := filled(t, 10)
+		_, end := running(t, d, Options{Every: time.Hour})
+		end()
+		proof := headOf(t, d).Proof
+		proof.At += (100 * 365 * 24 * time.Hour).Milliseconds()
+		if _, err := d.Enter(t.Context(), &gateway.Proven{Proof: proof}); err != nil {
+			t.Fatal(err)
+		}
+		_, end = running(t, d, Options{Every: time.Hour})
+		defer end()
+		time.Sleep(time.Hour + time.Second)
+		synctest.Wait()
+		if h := headOf(t, d); h.Proof.At > time.Now().UnixMilli() {
+			t.Errorf("not proved after an interval: %+v", h.Proof)
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hapax/internal/config"
+	"hapax/internal/engine"
 	"hapax/internal/engine/intake"
 	"hapax/internal/forward"
 	"hapax/internal/gateway"
@@ -28,6 +29,7 @@ type gatewayHouse struct {
 	config  config.Gateway
 	log     *slog.Logger
 	clock   func() int64 // Unix ms
+	clocks  engine.Clock // the same, with the one that only goes on
 	intake  *intake.Intake
 	ingest  *ingest.Server
 	forward *forward.Service
@@ -85,7 +87,7 @@ func (s *server) openGateway(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	g := &gatewayHouse{config: s.config.Gateway, log: s.log, health: &s.health, diskLow: &s.diskLow, clock: s.wall, forwarding: newParts(), proving: newParts()}
+	g := &gatewayHouse{config: s.config.Gateway, log: s.log, health: &s.health, diskLow: &s.diskLow, clock: s.wall, clocks: s.host.Clock, forwarding: newParts(), proving: newParts()}
 	options := intake.DefaultOptions()
 	options.Log, options.Now = s.log, func() time.Time { return time.UnixMilli(s.wall()) }
 	if g.intake, err = intake.New(books, options); err != nil {
@@ -216,8 +218,21 @@ func (g *gatewayHouse) close(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
 	defer cancel()
-	return errors.Join(g.forwarding.end(ctx, "ending the forwarder"), g.intake.Close(ctx), g.proving.end(ctx, "ending the proof"))
+	return errors.Join(g.forwarding.end(ctx, "ending the forwarder"), g.checkLast(ctx), g.intake.Close(ctx), g.proving.end(ctx, "ending the proof"))
 }
 
 // unproved tells whether the last proof of the log failed.
 func (g *gatewayHouse) unproved() bool { return g != nil && g.prover != nil && g.prover.Failed() }
+
+// checkLast notes that the log is checked up to its end, so that the next start has nothing to look at. What can't be checked in time, it will.
+func (g *gatewayHouse) checkLast(ctx context.Context) error {
+	if g.prover == nil || !g.serving.Load() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeWait/2)
+	defer cancel()
+	if err := g.prover.Check(ctx); err != nil {
+		g.log.Warn("the log's last records could not be checked; the next start does so", "error", err)
+	}
+	return nil
+}

@@ -52,7 +52,7 @@ func has(b byte, bit int) bool { return b&(1<<bit) != 0 }
 func appendHead(b []byte, h *gateway.Head) []byte {
 	b = binary.AppendUvarint(b, uint64(h.Number))
 	b = append(b, h.Hash[:]...)
-	b = append(b, flags(h.Ruled, h.Policy.ScopeStrict, h.Proof.OK, h.Lost.From > 0, h.Accepted > 0))
+	b = append(b, flags(h.Ruled, h.Policy.ScopeStrict, h.Proof.OK, h.Lost.From > 0, h.Accepted > 0, h.Checked.Number > 0))
 	b = binary.AppendVarint(b, h.Policy.BlockWindowS)
 	b = binary.AppendVarint(b, h.Policy.LRUMinHits)
 	b = binary.AppendUvarint(b, uint64(h.Proof.Number))
@@ -71,6 +71,10 @@ func appendHead(b []byte, h *gateway.Head) []byte {
 	}
 	if h.Accepted > 0 {
 		b = binary.AppendUvarint(b, uint64(h.Accepted))
+	}
+	if h.Checked.Number > 0 {
+		b = binary.AppendUvarint(b, uint64(h.Checked.Number))
+		b = append(b, h.Checked.Hash[:]...)
 	}
 	return b
 }
@@ -95,6 +99,9 @@ func readHead(value []byte) (h gateway.Head, err error) {
 	}
 	if has(f, 4) {
 		h.Accepted = int64(r.uvarint())
+	}
+	if has(f, 5) {
+		h.Checked = gateway.Checked{Number: int64(r.uvarint()), Hash: r.hash()}
 	}
 	if !r.end() {
 		return h, fmt.Errorf("%w: the row of the log's head can't be read", store.ErrDamage)
