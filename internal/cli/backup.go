@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hapax/internal/auth"
 	"hapax/internal/store"
 	"hapax/internal/store/pebble"
 	"hapax/internal/wire/admin"
@@ -77,7 +78,8 @@ Exit status: 0 done, 3 the backup is of a newer version, 64 wrong usage or DIR i
 			if err := pebble.Restore(cmd.Context(), args[0], data, pebble.Options{}); err != nil {
 				return storeExit(err)
 			}
-			return said(cmd, "restored into %s; clients get a new epoch\n", data)
+			return said(cmd, "restored into %s; clients get a new epoch. A backup holds no local key: where auth isn't configured the server makes a new one, and tokens "+
+				"signed by the old one end; copy %s from the old folder to keep them\n", data, auth.LocalKeyFile)
 		},
 	}
 	cmd.Flags().StringVar(&data, "data", "data", "the folder to make")
