@@ -13,6 +13,9 @@ const (
 	rightLogs   = "TestRightLogsAreProved"
 	wrongClaims = "TestAWrongClaimIsNamed"
 	wrongFacts  = "TestNoFactBesideTheLogCanBeWrong"
+
+	numbersDiffer = "if c.stated != c.want {\n			return fmt.Sprintf(\"%s: kept is %d"
+	wordsDiffer   = "if c.stated != c.want {\n			return fmt.Sprintf(\"%s: kept is %q"
 )
 
 // proofFaults are in the audit of the gateway's log. The control of its package stands among the audit's.
@@ -38,8 +41,9 @@ var proofFaults = []Fault{
 	{Name: "proof: the last record may be any", File: logChain, Right: "	case c.hash != h.Hash:\n", Wrong: "	case false:\n", Test: "TestChain"},
 	{Name: "proof: a log may be cut", File: logChain, Right: "		if a.Number > c.last && !c.accepted(&a) {\n", Wrong: "		if false {\n", Test: "TestAnchors"},
 	{Name: "proof: a log may be rewritten", File: logChain, Right: "a.Number == c.last && a.Hash != c.hash", Wrong: "false", Test: "TestAnchors"},
-	{Name: "proof: facts control", File: logCompare, Right: "if c.stated != c.want {\n			return fmt.Sprintf(\"%s: kept is %d", Wrong: "if c.want != c.stated {\n			return fmt.Sprintf(\"%s: kept is %d", In: onlineTests, Harmless: true},
-	{Name: "proof: what is kept of keys is believed", File: logCompare, Right: "if c.stated != c.want {\n			return fmt.Sprintf(\"%s: kept is %d", Wrong: "if false {\n			return fmt.Sprintf(\"%s: kept is %d", In: onlineTests, Test: wrongFacts},
+	{Name: "proof: facts control", File: logCompare, Right: numbersDiffer, Wrong: "if c.want != c.stated {\n			return fmt.Sprintf(\"%s: kept is %d", In: onlineTests, Harmless: true},
+	{Name: "proof: numbers that are kept of keys are believed", File: logCompare, Right: numbersDiffer, Wrong: "if false {\n			return fmt.Sprintf(\"%s: kept is %d", In: onlineTests, Test: wrongFacts},
+	{Name: "proof: words that are kept of keys are believed", File: logCompare, Right: wordsDiffer, Wrong: "if false {\n			return fmt.Sprintf(\"%s: kept is %q", In: onlineTests, Test: wrongFacts},
 	{Name: "proof: a ledger may be short", File: "internal/audit/logbooks.go", Right: "c.found != c.listed", Wrong: "false", In: onlineTests, Test: wrongFacts},
 	{Name: "proof: the outbox may be short", File: "internal/audit/logoutbox.go", Right: "		if !row.stated {\n", Wrong: "		if false {\n", In: onlineTests, Test: wrongFacts},
 	{Name: "proof: a twin is believed", File: "internal/audit/logjudge.go", Right: "case e.twin != j.twin:", Wrong: "case false:", Test: "TestAGuardIsRecomputed"},

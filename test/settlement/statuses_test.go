@@ -106,6 +106,12 @@ func TestWrongUsageTouchesNothing(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
+	taken, free := filepath.Join(dir, "taken"), filepath.Join(dir, "free.json")
+	for _, d := range []string{taken, free + ".stale/full"} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	before := names(t, dir)
 	for _, args := range [][]string{
 		{"settle"},
@@ -119,6 +125,10 @@ func TestWrongUsageTouchesNothing(t *testing.T) {
 		{"settle", "--in", dir, "--closing", filepath.Join(dir, "report.json")},
 		{"settle", "--in", dir, "--report", filepath.Join(dir, "policy.tsv")},
 		{"settle", "--in", dir, "--malformed", filepath.Join(dir, "report.json")},
+		{"settle", "--in", dir, "--report", taken},
+		{"settle", "--in", dir, "--report", free}, // which would be moved to a folder's place
+		{"settle", "--in", dir, "--malformed", taken},
+		{"settle", "--in", dir, "--closing", taken},
 	} {
 		if r := hapax(t, args...); r.status != 64 {
 			t.Errorf("%v: status %d, want 64: %s", args, r.status, r.stderr)
@@ -142,17 +152,6 @@ func TestMachineFailures(t *testing.T) {
 	t.Run("report's folder missing", func(t *testing.T) {
 		dir := folder(t, filepath.Join(casesDir, "G01"))
 		if r := hapax(t, "settle", "--in", dir, "--report", filepath.Join(dir, "no", "report.json")); r.status != 70 {
-			t.Errorf("status %d, want 70: %s", r.status, r.stderr)
-		}
-	})
-	t.Run("report's place taken by a folder that can't move", func(t *testing.T) {
-		dir := folder(t, filepath.Join(casesDir, "G01"))
-		for _, d := range []string{"report.json", "report.json.stale/full"} {
-			if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if r := hapax(t, "settle", "--in", dir); r.status != 70 {
 			t.Errorf("status %d, want 70: %s", r.status, r.stderr)
 		}
 	})
