@@ -1,7 +1,11 @@
 package serve_test
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -238,5 +242,39 @@ func TestRequestsInWorkAreBounded(t *testing.T) {
 	release()
 	if a := <-waiting; a.status != 201 {
 		t.Error(a.status, a.raw)
+	}
+}
+
+// A body that was cut off on its way says nothing of the request: the same one, sent again, is taken.
+func TestAPostCutOffOnItsWayIsSentAgain(t *testing.T) {
+	r := start(t, setup{})
+	token := r.token("ada")
+	head := "POST /v1/rooms/tea/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: k-1\r\n" +
+		"Authorization: Bearer " + token + "\r\n"
+	for name, rest := range map[string]string{
+		"a length":      "Content-Length: 90\r\n\r\n{\"text\":\"x\"",
+		"a chunk":       "Transfer-Encoding: chunked\r\n\r\nff\r\n{\"text\":",
+		"no last chunk": "Transfer-Encoding: chunked\r\n\r\nc\r\n{\"text\":\"x\"}\r\n",
+	} {
+		c, err := net.Dial("tcp", r.at.Clients)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(c, head+rest)
+		if err := errors.Join(err, c.(*net.TCPConn).CloseWrite()); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" || !strings.Contains(string(text), `"unavailable"`) {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, text)
+		}
+		_ = c.Close()
+	}
+	if a := r.post("tea", token, "k-1", `{"text":"x"}`); a.status != 201 {
+		t.Error("sent again:", a.status, a.raw)
 	}
 }

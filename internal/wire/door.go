@@ -182,8 +182,8 @@ func (d *Door) Body(w http.ResponseWriter, r *http.Request, most int64, actor st
 		d.Refuse(w, Error(protocol.TooLarge, fmt.Sprintf("the body has more than %d bytes", most), 0))
 	case errors.Is(err, limit.ErrBodyMemory):
 		d.Refuse(w, Error(protocol.Unavailable, err.Error(), 0))
-	default:
-		d.Refuse(w, Error(protocol.BadRequest, err.Error(), 0))
+	default: // cut off on its way: the same request, sent again, may be taken
+		d.Refuse(w, Error(protocol.Unavailable, err.Error()+"; nothing was stored, send it again", 0))
 	}
 	return nil, release, false
 }
