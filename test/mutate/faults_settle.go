@@ -3,7 +3,7 @@ package main
 // allFaults is the list of the gate, by the code that they are put into.
 func allFaults() []Fault {
 	var all []Fault
-	for _, part := range [][]Fault{ruleFaults, foldFaults, moneyFaults, reportFaults, readingFaults, runFaults, auditFaults, proofFaults, exportFaults, commandFaults, gatewayFaults} {
+	for _, part := range [][]Fault{ruleFaults, foldFaults, moneyFaults, reportFaults, readingFaults, runFaults, auditFaults, proofFaults, exportFaults, commandFaults, gatewayFaults, outsideFaults} {
 		all = append(all, part...)
 	}
 	return all

@@ -6,24 +6,25 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
-	"strings"
 	"time"
 )
 
 func main() {
-	only := flag.String("only", "", "try only faults whose name or file contains this, with the controls")
+	var only regexp.Regexp
+	flag.TextVar(&only, "only", regexp.MustCompile(""), "try only faults whose name or file matches this regular expression, with the controls")
 	limit := flag.Duration("limit", 10*time.Minute, "a test that runs longer has timed out")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, chosen(*only), *limit))
+	os.Exit(run(ctx, chosen(&only), *limit))
 }
 
-func chosen(part string) []Fault {
+func chosen(only *regexp.Regexp) []Fault {
 	var faults []Fault
 	for _, f := range allFaults() {
-		if f.Harmless || strings.Contains(f.Name, part) || strings.Contains(f.File, part) {
+		if f.Harmless || only.MatchString(f.Name) || only.MatchString(f.File) {
 			faults = append(faults, f)
 		}
 	}
