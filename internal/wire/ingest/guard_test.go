@@ -86,6 +86,7 @@ func TestHowASourceIsGuardedThatDoesNotSay(t *testing.T) {
 		{"with events and a guard", github(), standing(1, gateway.GuardFlag), gateway.GuardFlag, 120}, {"no window", github(func(s *ingest.Source) { s.WindowS = 0 }), nil, gateway.GuardFlag, ingest.DefaultGuardS},
 		{"off", github(func(s *ingest.Source) { s.Guard = ingest.GuardOff }), nil, gateway.GuardOff, 0}, {"reject", github(func(s *ingest.Source) { s.Guard = ingest.GuardReject }), standing(1, gateway.GuardOff), gateway.GuardReject, 120},
 		{"its own window", github(func(s *ingest.Source) { s.GuardS = 7 }), nil, gateway.GuardFlag, 7},
+		{"a key in a CloudEvent's attributes", github(func(s *ingest.Source) { s.Format, s.Key = ingest.FormatCloudEvents, []ingest.Field{{Pointer: "/id"}} }), nil, gateway.GuardFlag, 120},
 		{"a key in the body", github(func(s *ingest.Source) { s.Key = []ingest.Field{{Pointer: "/id"}} }), nil, gateway.GuardOff, 0},
 		{"nothing signed", plain(func(s *ingest.Source) { s.Key = []ingest.Field{{Header: "X"}} }), nil, gateway.GuardOff, 0},
 	} {

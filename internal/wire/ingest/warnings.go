@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"hapax/protocol"
 )
 
 // leastSecret is the length in bytes below which a secret can be guessed by who tries. leastStandard is what Standard Webhooks asks for.
@@ -82,8 +84,16 @@ func (s *Source) unsigned(f Field) string {
 		return "header " + f.Header
 	case f.Attribute != "":
 		return "attribute " + f.Attribute + ", of an event in binary mode a header,"
+	case f.Pointer != "" && s.format() == FormatCloudEvents && !inData(f.Pointer):
+		return "member " + f.Pointer + ", of an event in binary mode a header,"
 	}
 	return ""
+}
+
+// inData says whether a pointer leads into a CloudEvent's data, which is the signed body in binary mode too.
+func inData(pointer string) bool {
+	p, _ := protocol.ParsePointer(pointer) // of one that can't be read Compile tells
+	return len(p) > 0 && p[0] == "data"
 }
 
 // signsHeader says whether a header is among what a scheme's signature is made over, beside the body.

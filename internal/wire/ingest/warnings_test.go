@@ -104,7 +104,12 @@ func TestWhatIsNotSignedIsTold(t *testing.T) {
 		}, []string{"amount: header X-Amount", "seen_at: header X-Time"}},
 		{"an attribute", hmacOf, func(s *ingest.Source) {
 			s.Key, s.Scope, s.State, s.Currency = []ingest.Field{{Attribute: "id"}}, ingest.Field{}, ingest.Field{}, ingest.Field{}
+			s.Amount = ingest.Field{Pointer: "/data/amount"}
 		}, []string{"key[0]: attribute id"}},
+		{"members of an event that are headers in binary mode", hmacOf, func(s *ingest.Source) {
+			s.Format, s.Key, s.Amount = ingest.FormatCloudEvents, []ingest.Field{{Pointer: "/id"}, {Pointer: "/data/id"}}, ingest.Field{Pointer: "/data/amount"}
+			s.Scope, s.State, s.Currency = ingest.Field{}, ingest.Field{}, ingest.Field{Pointer: "/currency"}
+		}, []string{"key[0]: member /id", "currency: member /currency"}},
 		{"Standard Webhooks", ingest.Verify{Scheme: ingest.SchemeStandard, Secrets: secrets}, func(s *ingest.Source) { s.Key = []ingest.Field{{Header: "webhook-id"}} }, nil},
 		{"another header of it", ingest.Verify{Scheme: ingest.SchemeStandard, Secrets: secrets}, func(s *ingest.Source) { s.Key = []ingest.Field{{Header: "X-Id"}} }, []string{"key[0]: header X-Id"}},
 		{"Stripe", ingest.Verify{Scheme: ingest.SchemeStripe, Secrets: secrets}, func(s *ingest.Source) {}, nil},
