@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -74,6 +75,30 @@ func TestBackupOpenedAsItIs(t *testing.T) {
 	}
 	if again := life(t, base+"/data"); again != was {
 		t.Fatalf("the original is %+v, was %+v", again, was)
+	}
+}
+
+// TestBackupOfAStoreWhoseLogWasLost: where nothing was left to replay, the backup of the running store can be opened all the same.
+func TestBackupOfAStoreWhoseLogWasLost(t *testing.T) {
+	base := t.TempDir()
+	life(t, base+"/data", "1")
+	life(t, base+"/data", "2") // replays the first log into a table
+	logs, err := filepath.Glob(base + "/data/" + folderDB + "/*.log")
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	for _, log := range logs {
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := disk(base + "/data").open(t)
+	defer s.Close()
+	if err := s.Checkpoint(t.Context(), base+"/backup", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := Restore(t.Context(), base+"/backup", base+"/restored", disk("").opts); err != nil {
+		t.Fatal(err)
 	}
 }
 

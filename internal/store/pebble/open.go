@@ -84,6 +84,9 @@ func (s *Store) open(version int) error {
 	if err := s.begin(sums); err != nil {
 		return err
 	}
+	if err := s.ensureManifest(); err != nil {
+		return err
+	}
 	if !found {
 		if err := s.folder.replace(fileFormat, formatLine(format)); err != nil {
 			return err
@@ -94,6 +97,15 @@ func (s *Store) open(version int) error {
 	s.sums.Store(&sums)
 	s.publish()
 	return s.broken()
+}
+
+// ensureManifest has Pebble begin a manifest where opening didn't: it begins one with what it replays, and a folder whose log was lost has nothing to
+// replay. Until then a checkpoint would hold an empty manifest, with which nothing can be opened.
+func (s *Store) ensureManifest() error {
+	if s.guard.synced().name != "" {
+		return nil
+	}
+	return s.db.Flush() // of what begin wrote
 }
 
 // openDatabase opens Pebble. What went wrong with the disk comes first; a panic on bytes it can't read is damage.
