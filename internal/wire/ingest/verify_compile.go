@@ -24,6 +24,9 @@ func (v *Verify) compile() (verifier, error) {
 	case SchemeBearer:
 		b := &bearer{}
 		for _, s := range v.Secrets {
+			if _, err := v.secret(s); err != nil {
+				return nil, err
+			}
 			b.labels, b.secrets = append(b.labels, s.Label), append(b.secrets, sha256.Sum256([]byte(s.Value)))
 		}
 		return b, nil
@@ -60,6 +63,10 @@ func (v *Verify) secret(s Secret) ([]byte, error) {
 	marked := v.Scheme == SchemeStandard || v.Scheme == SchemeStripe
 	text := strings.TrimPrefix(s.Value, secretMark)
 	switch {
+	case v.Scheme == SchemeBearer && strings.ContainsAny(s.Value, "\r\n"):
+		return nil, fmt.Errorf("verify: secret %q has several lines, which no header can carry", s.Label)
+	case v.Scheme == SchemeStandard && byteOrderMark(s.Value):
+		return nil, fmt.Errorf("verify: secret %q begins with a byte order mark: save the file as plain text without one", s.Label)
 	case marked && strings.HasPrefix(s.Value, "v1,"):
 		return nil, fmt.Errorf(`verify: secret %q begins with "v1,", which stands before signatures; no sender signs with it: leave it out, so that the secret begins with %s`, s.Label, secretMark)
 	case marked && text == "":
@@ -78,6 +85,12 @@ func (v *Verify) secret(s Secret) ([]byte, error) {
 		return nil, fmt.Errorf("verify: secret %q isn't base64, which %s asks for after %s", s.Label, SchemeStandard, secretMark)
 	}
 	return secret, nil
+}
+
+// byteOrderMark says whether an editor wrote a text as UTF-16, or marked it as UTF-8: no sender signs with that.
+func byteOrderMark(text string) bool {
+	utf16 := strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff")
+	return strings.HasPrefix(text, "\ufeff") || utf16 && strings.Contains(text, "\x00")
 }
 
 func (v *Verify) check() error {

@@ -50,6 +50,8 @@ func (v *Verify) weak(s Secret) string {
 		least = leastStandard
 	}
 	switch text := strings.TrimPrefix(s.Value, secretMark); {
+	case byteOrderMark(s.Value):
+		return "begins with a byte order mark, with which no sender signs: save the file as plain text without one"
 	case zeros(secret) || zeros([]byte(text)):
 		return "is all zeros, which everybody tries first"
 	case v.Scheme == SchemeStandard && len(secret) < least:

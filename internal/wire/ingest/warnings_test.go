@@ -66,6 +66,8 @@ func TestSecrets(t *testing.T) {
 		{ingest.SchemeGitHub, "abc", "", "shorter than 16 bytes"}, {ingest.SchemeHMAC, "fifteen bytes.", "", "shorter than 16 bytes"}, {ingest.SchemeBearer, "abc", "", "shorter than 16 bytes"}, {ingest.SchemeStripe, "whsec_abc", "", "shorter than 16 bytes"},
 		{ingest.SchemeStandard, "whsec_" + strings.Repeat("A", 32), "", "all zeros"}, {ingest.SchemeStandard, strings.Repeat("A", 43) + "=", "", "all zeros"}, {ingest.SchemeGitHub, strings.Repeat("0", 40), "", "all zeros"},
 		{ingest.SchemeBearer, strings.Repeat("\x00", 32), "", "all zeros"}, {ingest.SchemeStripe, "whsec_" + strings.Repeat("0", 32), "", "all zeros"},
+		{ingest.SchemeStandard, "\ufeffwhsec_" + long, "byte order mark", ""}, {ingest.SchemeGitHub, "\ufeffsixteen bytes ok", "", "byte order mark"}, {ingest.SchemeHMAC, "\xff\xfes\x00e\x00c\x00r\x00e\x00t\x00", "", "byte order mark"},
+		{ingest.SchemeBearer, "sixteen bytes\nand more", "several lines", ""}, {ingest.SchemeHMAC, "\xff\xferaw bytes of a key", "", ""},
 	} {
 		s := plain(func(s *ingest.Source) {
 			s.Verify = ingest.Verify{Scheme: c.scheme, Secrets: []ingest.Secret{{Label: "2026", Value: c.value}}}
