@@ -194,6 +194,25 @@ func TestReplay(t *testing.T) {
 	r.done(&gateway.Replay{Tenant: "t", ID: id, Key: 1, By: "ann"})
 }
 
+// TestADecisionThatComesAgainIsTheSameForADay: of a delivery that is gone the requests about it are remembered, for its own tenant.
+func TestADecisionThatComesAgainIsTheSameForADay(t *testing.T) {
+	r, n, id := outboxRig(t)
+	r.done(&gateway.Settled{Number: n, Reason: "404"})
+	r.done(&gateway.Replay{Tenant: "t", ID: id, Key: 1, By: "ann"})
+	r.done(&gateway.Settled{Number: n, Reason: "404"})
+	r.done(&gateway.Discard{Tenant: "t", ID: id, Key: 2, By: "ann"})
+	for range 2 {
+		r.want(gateway.Same, &gateway.Replay{Tenant: "t", ID: id, Key: 1, By: "ann"})
+		r.want(gateway.Same, &gateway.Discard{Tenant: "t", ID: id, Key: 2, By: "ann"})
+		r.want(gateway.NoRow, &gateway.Discard{Tenant: "t", ID: id, Key: 3, By: "ann"})
+		r.want(gateway.NoRow, &gateway.Replay{Tenant: "other", ID: id, Key: 1, By: "ann"})
+		r.want(gateway.NoRow, &gateway.Discard{Tenant: "other", ID: id, Key: 2, By: "ann"})
+		r.pass(gateway.AskedMs/1000 - 1)
+	}
+	r.want(gateway.NoRow, &gateway.Replay{Tenant: "t", ID: id, Key: 1, By: "ann"})
+	r.want(gateway.NoRow, &gateway.Discard{Tenant: "t", ID: id, Key: 2, By: "ann"})
+}
+
 // TestHasten (G11): a duplicate of an event that is still to be sent makes it due at once; a dead one gets another try.
 func TestHasten(t *testing.T) {
 	r, n, _ := outboxRig(t)

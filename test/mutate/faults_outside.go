@@ -5,6 +5,8 @@ const (
 	flightFile   = "internal/forward/flight.go"
 	lossFile     = "internal/serve/gateway_loss.go"
 	deliveryFile = "internal/wire/ingest/delivery.go"
+	proverFile   = "internal/prove/prover.go"
+	wsCommands   = "internal/wire/ws/commands.go"
 	logIndex     = "internal/audit/logindex.go"
 	logBooks     = "internal/audit/logbooks.go"
 	logBodies    = "internal/audit/logbodies.go"
@@ -12,6 +14,7 @@ const (
 	pebbleTests  = "internal/store/pebble"
 	serveTests   = "internal/serve"
 	ingestTests  = "internal/wire/ingest"
+	onceDecided  = "TestADecisionThatComesAgainIsTheSameForADay"
 	wentBack     = "TestALogThatWentBackClosesIngestUntilItIsAccepted"
 )
 
@@ -39,6 +42,19 @@ var outsideFaults = []Fault{
 	{Name: "ingest: a source's own size shows to who can't sign", File: deliveryFile, Right: "limit.ReadBody(d.w, d.r, d.largest,", Wrong: "limit.ReadBody(d.w, d.r, d.source.maxBody,", Test: "TestWhoCantSignIsAlwaysToldTheSame"},
 	{Name: "ingest: a good signature is hidden by its place", File: "internal/wire/ingest/verify.go", Right: "err == nil && version == \"v1\" {", Wrong: "err == nil && version == \"v1\" && len(signatures) < 16 {", Test: "TestAGoodSignatureIsFoundAtAnyPlace"},
 	{Name: "ingest: a guard tells nothing of what it lets in", File: eventFile, Right: "src.Guard != GuardOff {\n		if v.twin", Wrong: "src.Guard == GuardReject {\n		if v.twin", In: ingestTests, Test: "TestASignedBodyUnderAnotherKeyIsTold"},
+	{Name: "ingest: quotes are part of what they are around", File: "internal/wire/ingest/cloudevents.go", Right: "return b.String(), i == len(text)-1", Wrong: "return text, i == len(text)-1", Test: "TestQuotesOfACloudEventsHeaderAreNoPartOfIt"},
+
+	{Name: "api: control", File: "internal/wire/gatewayapi/api.go", Right: "op.RequestBody != nil", Wrong: "nil != op.RequestBody", Harmless: true},
+	{Name: "api: bodies come before rights", File: "internal/wire/gatewayapi/api.go", Right: "	if err := mayWriteAt(ctx, r); err != nil {\n", Wrong: "	if err := mayWriteAt(ctx, r); err != nil && r.Body == nil {\n", Test: "TestRightsComeBeforeTheBody"},
+	{Name: "gateway: another tenant's decision is told", File: outboxFile, Right: "a.Tenant == tenant && now", Wrong: "now", Test: onceDecided},
+	{Name: "gateway: a decision is remembered for no time", File: outboxFile, Right: "now-a.At < AskedMs && ", Wrong: "now == a.At && ", Test: onceDecided},
+	{Name: "prove: control", File: proverFile, Right: "wait = p.o.Every; first {", Wrong: "wait = p.o.Every; first == true {", Harmless: true},
+	{Name: "prove: a clock that was wrong puts proofs off", File: proverFile, Right: "min(max(time.Until(time.UnixMilli(last.At).Add(p.o.Every)), 0), p.o.Every)", Wrong: "max(time.Until(time.UnixMilli(last.At).Add(p.o.Every)), 0)", Test: "TestAProofOfTheFutureDoesntPutProofsOff"},
+	{Name: "run: an output takes the place of a folder or device", File: "internal/settlement/paths.go", Right: "if err := CheckOutput(path); err != nil {", Wrong: "if err := CheckOutput(path); err != nil && path == \"\" {", Test: "TestFoldersAreNoEarlierOutputs"},
+
+	{Name: "ws: control", File: wsCommands, Right: "c.session == nil {\n			return", Wrong: "nil == c.session {\n			return", Harmless: true},
+	{Name: "ws: who said no hello is answered again and again", File: wsCommands, Right: "cmd.ClientMessageID\n		return c.noHello(&e)", Wrong: "cmd.ClientMessageID\n		c.tell(&e)\n		return nil", Test: "TestBeforeHelloOneFrameIsAnswered"},
+	{Name: "ws: much waits for who said no hello", File: "internal/wire/ws/conn.go", Right: "limit: strangerOutbound,", Wrong: "limit: strangerOutbound << 8,", Test: "TestBeforeHelloLittleWaits"},
 
 	{Name: "auth: control", File: "internal/auth/claims.go", Right: "!has || literal == nil", Wrong: "literal == nil || !has", Harmless: true},
 	{Name: "auth: a name in grants is a pattern", File: "internal/auth/claims.go", Right: "s.grant(Grant{name, rights, Name})", Wrong: "s.grant(Grant{name, rights, Pattern})", Test: "TestGrantsAreLiteral"},
