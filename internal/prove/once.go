@@ -2,11 +2,13 @@ package prove
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"hapax/internal/audit"
 	"hapax/internal/engine/intake"
 	"hapax/internal/gateway"
+	"hapax/internal/store"
 )
 
 // full proves the whole log as it stands now and keeps the result. An error means that there is none: the store can't be read or written.
@@ -23,18 +25,31 @@ func (p *Prover) full(ctx context.Context, pace int) error {
 	return p.keep(ctx, proof)
 }
 
-// tail checks the records since the last check, or the last proof where none came after it, at full speed: the server waits for it.
-func (p *Prover) tail(ctx context.Context) (*audit.LogProof, error) {
-	var proof *audit.LogProof
-	err := p.o.Books.View(ctx, func(v intake.View) (err error) {
-		h := v.Head()
-		number, hash := h.Proof.Number, h.Proof.Hash
-		if h.Checked.Number > number {
-			number, hash = h.Checked.Number, h.Checked.Hash
-		}
-		proof, err = audit.ProveTail(ctx, Stated(v), number, hash)
+// tail checks the records since the last check, or the last proof where none came after it, at full speed.
+func (p *Prover) tail(ctx context.Context) (proof *audit.LogProof, err error) {
+	err = p.o.Books.View(ctx, func(v intake.View) (err error) {
+		proof, err = Tail(ctx, v)
 		return err
 	})
+	return proof, err
+}
+
+// Tail holds the end of a log against what is noted of it: the record that the last proof ended with, the one that was last checked, and all records
+// behind that, against each other and against what stands beside the log of their keys and sources.
+func Tail(ctx context.Context, v store.BooksView) (*audit.LogProof, error) {
+	h := v.Head()
+	if h.Checked.Number <= h.Proof.Number {
+		return audit.ProveTail(ctx, Stated(v), h.Proof.Number, h.Proof.Hash)
+	}
+	proof, err := audit.ProveTail(ctx, Stated(v), h.Checked.Number, h.Checked.Hash)
+	if err != nil || h.Proof.Number == 0 {
+		return proof, err
+	}
+	proved, err := v.Record(h.Proof.Number)
+	if err == nil && gateway.HashOf(proved) != h.Proof.Hash {
+		proof.Issues = append(proof.Issues, fmt.Sprintf("record %d: it isn't the one that the last proof ended with", h.Proof.Number))
+		proof.Found++
+	}
 	return proof, err
 }
 

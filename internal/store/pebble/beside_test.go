@@ -329,12 +329,16 @@ func newBesides(t *testing.T) *besides {
 		if err := load.enter(s); err != nil {
 			t.Fatal(err)
 		}
-		if i == 6 {
+		head, err := loadHead(s.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch i {
+		case 6:
 			enter(&gateway.AcceptLoss{From: 1000, To: 1, By: "ann", Reason: "a test"})
-			head, err := loadHead(s.db)
-			if err != nil {
-				t.Fatal(err)
-			}
+		case 7:
+			enter(&gateway.Checked{Number: head.Number, Hash: head.Hash})
+		case 5:
 			enter(&gateway.Proven{Proof: gateway.Proof{Number: head.Number, Hash: head.Hash, At: load.now, Events: 1, OK: true}})
 		}
 	}
@@ -402,7 +406,7 @@ func (v *besides) told(t *testing.T, change func(*lsm.Batch)) string {
 	}
 	who[byOpen] = err != nil
 	err = ReadBooks(t.Context(), "/data", o, func(view store.BooksView) error {
-		log, h := prove.Stated(view), view.Head()
+		log := prove.Stated(view)
 		own, err := audit.ProveLog(t.Context(), log, audit.ProofOptions{})
 		if err != nil {
 			return err
@@ -411,7 +415,7 @@ func (v *besides) told(t *testing.T, change func(*lsm.Batch)) string {
 		if err != nil {
 			return err
 		}
-		tail, err := audit.ProveTail(t.Context(), log, h.Proof.Number, h.Proof.Hash)
+		tail, err := prove.Tail(t.Context(), view)
 		if err == nil {
 			who[byProof], who[byAudit], who[byStart] = !own.OK(), own.OK() && !whole.OK(), !tail.OK()
 		}
