@@ -109,13 +109,15 @@ func (m *Machine) notSubscribed(r *room) {
 }
 
 // needSubscription subscribes a room as a server wants that knows no subscription for sending. Where one was refused before, it is
-// asked for again only after a delay, so that the two refusals don't chase each other.
+// asked for again only after a delay, and so where one was granted and sends are refused all the same: two answers don't chase each other.
 func (m *Machine) needSubscription(r *room) {
 	v := &r.view
 	v.sending = true
 	switch v.sub {
 	case subLive:
-		v.sub, v.ready, v.at = subNone, false, m.now.Mono
+		v.sub, v.ready = subNone, false
+		m.sendLater(r, string(protocol.NotSubscribed), 0, 2)
+		v.at = max(m.now.Mono, v.placeAt)
 	case subDenied:
 		m.subscribeLater(r, 0)
 		if v.tries > 1 {

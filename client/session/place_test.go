@@ -228,6 +228,27 @@ func TestARefusedSubscriptionGoesByTheDelayLaw(t *testing.T) {
 			t.Fatalf("%d frames in an hour, told %+v", frames, told)
 		}
 	})
+	t.Run("an old server's that grants and refuses all the same", func(t *testing.T) {
+		r := newRig(t, Config{})
+		r.connect()
+		r.send("r", "A")
+		r.wantOut("hello", "send A")
+		r.refuse("A", protocol.NotSubscribed)
+		for _, wait := range []int64{0, 0, 1000, 2000} {
+			if wait > 0 {
+				r.quiet(wait - 1)
+				r.wantOut()
+				r.advance(1)
+			}
+			r.wantOut("subscribe r limit 0")
+			r.snapshot("r", 0)
+			r.wantOut("send A")
+			r.refuse("A", protocol.NotSubscribed)
+		}
+		if told := eventsOf[RoomDenied](r); len(told) != 3 || told[0].Reason != "not_subscribed" || told[2].RetryIn != 4000 {
+			t.Fatalf("told %+v", told)
+		}
+	})
 	t.Run("forbidden", func(t *testing.T) {
 		r := placed(t, 10)
 		r.send("r", "A")

@@ -212,10 +212,10 @@ func (c *connection) dial(ctx context.Context, offline bool) (*client.Client, er
 	return cl, nil
 }
 
-// subject is the actor that --token names, "" where it names none: a store is opened for that one, before a message could lie in it and
+// subject is the actor that the token names, "" where it names none: a store is opened for that one, before a message could lie in it and
 // be sent by the process that drains it as another. Only the server judges tokens, so one that can't be read here passes.
 func (c *connection) subject(ctx context.Context) (string, error) {
-	if c.token == "" {
+	if word(c.token, "HAPAX_TOKEN") == "" {
 		return "", nil
 	}
 	token, err := c.tokens()

@@ -66,6 +66,8 @@ func TestOriginsAreWhatBrowsersSend(t *testing.T) {
 		"https://chat.example:443": "https://chat.example", "http://chat.example:80/": "http://chat.example", "https://chat.example:80": "https://chat.example:80", "http://chat.example:0443": "http://chat.example:443",
 		"http://[::1]:8080": "http://[::1]:8080", "http://[0:0:0:0:0:0:0:1]": "http://[::1]", "https://xn--bcher-kva.example": "https://xn--bcher-kva.example",
 		"": "", "null": "", "*": "", "https://*.example": "", "chat.example": "", "https://": "", "ftp://chat.example": "", "https://chat.example/app": "", "https://chat.example?x": "", "https://chat.example/?": "",
+		"https://192.0.2.1:8443": "https://192.0.2.1:8443", "https://127.1": "", "https://0x7f.1": "", "https://127.0.0.0x1": "", "https://2130706433": "", "https://1.2.3.256": "", "https://192.0.2.1.": "",
+		"http://[fe80::1%25eth0]": "", "http://[::ffff:192.0.2.1]": "", "https://chat.example.": "https://chat.example.", "https://a1.e2e": "https://a1.e2e",
 		"https://chat.example#x": "", "https://chat.example/#": "", "https://ann@chat.example": "", "https://bücher.example": "", "https://chat.example:": "", "https://chat.example:0": "", "https://chat.example:70000": "",
 	} {
 		got, err := NormalOrigin(given)

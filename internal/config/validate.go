@@ -91,11 +91,27 @@ func NormalOrigin(s string) (string, error) {
 	if port == map[string]string{"http": ":80", "https": ":443"}[scheme] {
 		port = ""
 	}
-	host := strings.ToLower(u.Hostname())
-	if a, err := netip.ParseAddr(host); err == nil && a.Is6() {
-		host = "[" + a.String() + "]"
+	host, ok := normalHost(strings.ToLower(u.Hostname()))
+	if !ok {
+		return "", fmt.Errorf("%q has an address that browsers write in another form: give it as 192.0.2.1 or [2001:db8::1], without a zone", s)
 	}
 	return scheme + "://" + host + port, nil
+}
+
+// normalHost is a host as browsers write it, false where none does: they take one that ends in a number for an IPv4 address
+// (https://url.spec.whatwg.org/#ends-in-a-number-checker), and write IPv6 addresses without zone and dots.
+func normalHost(host string) (string, bool) {
+	a, err := netip.ParseAddr(host)
+	switch {
+	case strings.Contains(host, ":"):
+		return "[" + a.String() + "]", err == nil && a.Zone() == "" && !a.Is4In6()
+	case err == nil:
+		return host, true
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := labels[len(labels)-1]
+	_, hex := strings.CutPrefix(last, "0x")
+	return host, last != "" && strings.Trim(last, "0123456789") != "" && !hex
 }
 
 func (f *faults) checkAddress(key, address string) {

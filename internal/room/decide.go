@@ -35,9 +35,9 @@ func Decide(f Facts, c *Command) Outcome {
 }
 
 // Makeable says whether a room may be made under a name (docs/spec/protocol.md, Rights): not where it would pass for a prefix in a token's
-// pattern, nor where no URL can name it. Rooms that are there go on.
+// pattern, nor where no URL can name it: routers take a segment that is one escaped slash for the path's end. Rooms that are there go on.
 func Makeable(name string) bool {
-	return name != "." && name != ".." && (name == "" || name[len(name)-1] != '*')
+	return name != "." && name != ".." && name != "/" && (name == "" || name[len(name)-1] != '*')
 }
 
 // Look judges a `status`: what is held of a key, whatever its content. Of the facts it takes Now, RetentionMs, Known, Prior

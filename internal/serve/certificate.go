@@ -63,7 +63,9 @@ func (c *certificate) lookLocked() error {
 	c.looked = c.now()
 	taken, err := c.takeLocked()
 	switch {
-	case err == nil && taken:
+	case err == nil && !taken:
+		c.fault = ""
+	case err == nil:
 		c.fault = ""
 		c.log.Info("a certificate was taken", "file", c.files.Cert, "subject", c.pair.Leaf.Subject.String(), "expires", c.pair.Leaf.NotAfter)
 	case err != nil && err.Error() != c.fault:

@@ -82,15 +82,15 @@ func (g *gatewayHouse) undo(ctx context.Context, cause error) error {
 }
 
 // unmade says that a source or its tenant isn't there yet and can't be made under its name: one that ends in "*" passes for a prefix in a token's
-// pattern, and no URL can name dots alone.
+// pattern, and no URL can name dots alone or one slash.
 func unmade(s *ingest.Source, standing []intake.NamedSource) error {
-	tenant, source := room.Makeable(s.Tenant), s.Name != "." && s.Name != ".."
+	tenant, source := room.Makeable(s.Tenant), s.Name != "." && s.Name != ".." && s.Name != "/"
 	for _, n := range standing {
 		tenant, source = tenant || n.Tenant == s.Tenant, source || n.Tenant == s.Tenant && n.Name == s.Name
 	}
 	switch {
 	case !tenant:
-		return fmt.Errorf("%w: gateway.tenants: no tenant is made whose name ends in * or is . or ..: %q", ErrConfig, s.Tenant)
+		return fmt.Errorf("%w: gateway.tenants: no tenant is made whose name ends in * or is ., .. or /: %q", ErrConfig, s.Tenant)
 	case !source:
 		return fmt.Errorf("%w: gateway.tenants: no source is made under the name %q", ErrConfig, s.Name)
 	}

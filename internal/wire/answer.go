@@ -24,7 +24,7 @@ var refusals = map[room.Kind]refusal{
 	room.Unavailable:    {protocol.Unavailable, "the store can't answer now"},
 	room.NotFound:       {protocol.NotFound, "no message of this id"},
 	room.Full:           {protocol.TooLarge, "the room has reached its last seq"},
-	room.BadName:        {protocol.BadRequest, "no room is made whose name ends in * or is . or ..; choose another name"},
+	room.BadName:        {protocol.BadRequest, "no room is made whose name ends in * or is ., .. or /; choose another name"},
 	room.Draining:       {protocol.Draining, "the server is going down"},
 }
 

@@ -92,7 +92,7 @@ export function notSubscribed(m: Machine, r: RoomState): void {
 
 /**
  * Subscribes a room as a server wants that knows no subscription for sending. Where one was refused before, it is asked for again
- * only after a delay, so that the two refusals don't chase each other.
+ * only after a delay, and so where one was granted and sends are refused all the same: two answers don't chase each other.
  */
 function needSubscription(m: Machine, r: RoomState): void {
   const v = r.view;
@@ -100,7 +100,8 @@ function needSubscription(m: Machine, r: RoomState): void {
   if (v.sub === "live") {
     v.sub = "none";
     v.ready = false;
-    v.at = m.now.mono;
+    sendLater(m, r, "not_subscribed", 0, 2);
+    v.at = Math.max(m.now.mono, v.placeAt);
   } else if (v.sub === "denied") {
     subscribeLater(m, r, 0);
     if (v.tries > 1) {

@@ -53,6 +53,18 @@ describe("sending into more rooms than a connection may have", () => {
   });
 });
 
+test("an older server that grants a subscription and refuses sends all the same is asked by the delay law, and the app told", async () => {
+  const rig = new Rig();
+  rig.server.features = [];
+  rig.server.forgets = true;
+  const { client, events } = await rig.online();
+  await rig.say(client, "tea", "x");
+  await rig.time.pass(20_000);
+  expect(rig.server.came.get("send")).toBeLessThan(10);
+  expect(events.filter((e) => e.type === "denied").length).toBeGreaterThan(2);
+  await client.close();
+});
+
 describe("a wish for rows", () => {
   test.each([
     ["with", ["subscribe.live", "maxBytes"]],

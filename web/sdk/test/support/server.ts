@@ -75,6 +75,8 @@ export class Server {
   readonly came = new Map<string, number>();
   /** Connections that were opened. */
   opened = 0;
+  /** Every send is answered not_subscribed. */
+  forgets = false;
   /** Nothing comes through, and no connection ends. */
   silent = false;
   /** Whether a token is refused. */
@@ -202,7 +204,7 @@ export class Server {
   #send(c: Connection, cmd: Frame & { room: string }, refuse: (code: string, retryable: boolean) => void): void {
     const id = cmd.clientMessageId as string;
     this.sends.set(id, (this.sends.get(id) ?? 0) + 1);
-    if (this.features.includes("subscribe.live") && !c.subscribed.has(cmd.room)) {
+    if (this.forgets || (this.features.includes("subscribe.live") && !c.subscribed.has(cmd.room))) {
       this.#count("not_subscribed");
       return refuse("not_subscribed", false);
     }
