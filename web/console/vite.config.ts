@@ -2,9 +2,12 @@ import { defineConfig } from "vitest/config";
 
 // The page is built into the Go package that serves it. Names hold a hash of the content, so that a browser may keep a
 // file for ever; nothing is inlined, since the page's policy allows no code, style or image in the markup.
+const conditions = ["source", "module", "browser", "import", "default"];
+
 export default defineConfig({
   base: "/",
-  resolve: { conditions: ["source", "module", "browser", "import", "default"] },
+  resolve: { conditions },
+  ssr: { resolve: { conditions } }, // tests run in Node
   build: {
     outDir: "../../internal/console/dist",
     emptyOutDir: true,

@@ -14,10 +14,12 @@ import {
   type Store,
 } from "@hapax/client";
 import { batch, signal } from "@preact/signals";
+import { advice } from "./advice.ts";
 import { gather } from "./clock.ts";
 import { breakable } from "./faults.ts";
 import { actor, token, tokenRefused } from "./sign-in.ts";
 import { nextStoreName, storeName } from "./store-name.ts";
+import { settleWipe, storeOf } from "./wipe.ts";
 
 /** What the page can work with. */
 export type Opened =
@@ -51,8 +53,7 @@ export function onEvent(f: (e: ClientEvent) => void): () => void {
   return () => listeners.delete(f);
 }
 
-/** An actor's store. Its name says whose it is, so rows in it that name no owner yet are theirs. */
-const stored = (who: string) => ({ name: storeName(who), actor: who, claim: true });
+const stored = (who: string) => storeOf(who, storeName(who));
 
 let ending: Promise<void> = Promise.resolve();
 /** Rises with each opening and closing: an opening that was overtaken meanwhile gives up what it got. */
@@ -68,6 +69,7 @@ export async function open(lasting = true): Promise<void> {
   const who = actor.peek();
   try {
     if (!lasting) return await start(who, mine, await openMemoryStore(), false);
+    await settleWipe(who);
     const { store, lost } = await openBrowserStore(stored(who));
     await start(who, mine, store, true);
     if (lost) complain("The browser threw this page's storage away. Messages that waited in its outbox are lost.");
@@ -156,15 +158,6 @@ function renewToken(client: Client, state: Connection["state"]): void {
   if (state !== "auth_required" || renewed || !tokenRefused()) return;
   renewed = true;
   client.newToken();
-}
-
-/** What a store that failed asks of the reader. */
-function advice(error: unknown): unknown {
-  if (isStoreError(error, "closed"))
-    return "The browser took this page's storage away, and messages that waited in it are lost. Load the page again to go on.";
-  if (isStoreError(error, "unavailable"))
-    return "The browser closed this page's storage and doesn't open it. It is tried again by itself; free some disk space, or load the page again.";
-  return error;
 }
 
 /** Tells the reader of something that went wrong. */

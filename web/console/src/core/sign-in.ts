@@ -4,11 +4,14 @@
 
 import { computed, signal } from "@preact/signals";
 import { ask } from "./api.ts";
+import { readMark, writeMark } from "./mark.ts";
 
-/** A person who is signed in. */
-export type Identity =
+type Way =
   | { readonly way: "name"; readonly actor: string }
   | { readonly way: "token"; readonly actor: string; readonly token: string };
+
+/** A person who is signed in, and how often they had signed out of this browser before. */
+export type Identity = Way & { readonly outs: number };
 
 const place = "hapax.identity";
 
@@ -71,15 +74,19 @@ export async function signInByToken(given: string, stay: boolean): Promise<void>
   keep({ way: "token", actor: subject, token: trimmed }, stay);
 }
 
-/** Forgets who is signed in. What the outbox holds stays in this browser. */
+/** Forgets who is signed in, here and for the next visit. */
 export function signOut(): void {
   issued = undefined;
-  for (const storage of storages()) storage.removeItem(place);
+  const who = actor.peek();
+  for (const storage of storages()) if (readIdentity(storage.getItem(place)).actor === who) storage.removeItem(place);
   identity.value = undefined;
 }
 
-function keep(who: Identity, stay: boolean): void {
+function keep(way: Way, stay: boolean): void {
   const [session, lasting] = storages();
+  const { outs, ins } = readMark(way.actor);
+  writeMark(way.actor, { ins: ins + 1 });
+  const who = { ...way, outs };
   try {
     (stay ? lasting : session)?.setItem(place, JSON.stringify(who));
   } catch {
@@ -91,10 +98,11 @@ function keep(who: Identity, stay: boolean): void {
 function remembered(): Identity | undefined {
   for (const storage of storages()) {
     const who = readIdentity(storage.getItem(place));
-    if (who.way === "name" && who.actor) return { way: "name", actor: who.actor };
-    if (who.way === "token" && who.actor && who.token) {
-      return { way: "token", actor: who.actor, token: who.token };
-    }
+    if (!who.actor) continue;
+    const outs = Number(who.outs ?? 0);
+    if (readMark(who.actor).outs > outs) continue; // signed out in another tab, while this one was closed
+    if (who.way === "name") return { way: "name", actor: who.actor, outs };
+    if (who.way === "token" && who.token) return { way: "token", actor: who.actor, token: who.token, outs };
   }
   return undefined;
 }

@@ -1,13 +1,30 @@
 /**
  * The name of an actor's store in this browser. Each actor has one of their own, and one more for each time that the server
- * behind this address turned out to be another one: a store belongs to one actor on one server, and none is ever deleted.
+ * behind this address turned out to be another one: a store belongs to one actor on one server, and only a sign-out deletes any.
  */
 
 const numberOf = (actor: string) => `hapax.store:${actor}`;
 
 export function storeName(actor: string): string {
-  return `hapax:${current(actor)}:${actor}`;
+  return nameOf(current(actor), actor);
 }
+
+/** The names of all that the actor ever had. */
+export function storeNames(actor: string): string[] {
+  return Array.from({ length: current(actor) }, (_, i) => nameOf(i + 1, actor));
+}
+
+/** Begins with the first name again, as none of them is used any more. */
+export function forgetStoreNames(actor: string): void {
+  inMemory.delete(actor);
+  try {
+    localStorage.removeItem(numberOf(actor));
+  } catch {
+    // Blocked: it wasn't kept either.
+  }
+}
+
+const nameOf = (n: number, actor: string) => `hapax:${n}:${actor}`;
 
 /** Takes the next name from now on. */
 export function nextStoreName(actor: string): void {

@@ -28,17 +28,12 @@ export function Composer({ client, view }: ComposerProps) {
     draft.write(next);
   };
   const send = async () => {
-    const said = draft.text;
-    if (said.trim() === "" || outgoing.busy) return;
     fault.value = "";
     try {
-      await outgoing.send(client, view, draft, said);
+      await outgoing.send(client, view, draft);
     } catch (e) {
       fault.value = `Not taken, and still here: ${(e as Error).message}`;
-      return;
     }
-    // What was typed while the store worked stays.
-    write(draft.text.startsWith(said) ? draft.text.slice(said.length) : draft.text);
   };
 
   const size = encoder.encode(draft.text).length;

@@ -57,11 +57,47 @@ const drafts = new Map<string, Draft>();
 
 /** The one draft of an actor in a room on this page, read of the browser's storage the first time. */
 export function draftOf(actor: string, room: string): Draft {
-  const place = JSON.stringify([actor, room]);
+  return draftAt(JSON.stringify([actor, room]));
+}
+
+function draftAt(place: string): Draft {
   const draft = drafts.get(place) ?? new Draft(place);
   drafts.set(place, draft);
   return draft;
 }
+
+const kinds = ["hapax.draft:", "hapax.given:"];
+
+/** In how many rooms an actor wrote what wasn't sent. */
+export function draftsOf(actor: string): number {
+  return [...drafts, ...keptOf(actor).map((place) => [place, draftAt(place)] as const)].reduce(
+    (found, [place, d]) => (d.text !== "" && isOf(place, actor) ? found.add(place) : found),
+    new Set<string>(),
+  ).size;
+}
+
+/** Drops all that an actor wrote and didn't send, here and in the browser's storage. */
+export function forgetDrafts(actor: string): void {
+  for (const place of new Set([...drafts.keys(), ...keptOf(actor)])) {
+    if (!isOf(place, actor)) continue;
+    draftAt(place).write("");
+    drafts.delete(place);
+  }
+}
+
+/** The places of what the browser's storage has of an actor. */
+function keptOf(actor: string): string[] {
+  try {
+    const places = Object.keys(localStorage).flatMap((k) =>
+      kinds.filter((p) => k.startsWith(p)).map((p) => k.slice(p.length)),
+    );
+    return places.filter((place) => isOf(place, actor));
+  } catch {
+    return [];
+  }
+}
+
+const isOf = (place: string, actor: string) => place.startsWith(`[${JSON.stringify(actor)},`);
 
 function read(name: string): string {
   try {

@@ -11,20 +11,40 @@ const refusals = new Set(["zero_id", "not_issued", "bad_room", "bad_body", "too_
  * same text goes again under the same id, and is one message either way.
  */
 export class Outgoing {
-  busy = false;
+  #busy = false;
+  /** What stood in the draft each time that more was to be sent while the store worked. */
+  #asked: string[] = [];
 
-  async send(client: Client, view: RoomView, draft: Draft, text: string): Promise<void> {
-    this.busy = true;
+  /** Sends what stands in the draft; while the store is at it, what was written behind that, once it is done. */
+  async send(client: Client, view: RoomView, draft: Draft): Promise<void> {
+    if (this.#busy) return void this.#asked.push(draft.text);
+    this.#busy = true;
     try {
-      const id = draft.idOf(text);
-      if (id !== undefined) await again(client, view, id, text);
-      else await first(client, view, draft, text);
-      draft.taken();
-      touchOutbox();
+      for (let text: string | undefined = draft.text; text?.trim(); text = this.#next(draft, text)) {
+        await hand(client, view, draft, text);
+      }
     } finally {
-      this.busy = false;
+      this.#busy = false;
+      this.#asked = [];
     }
   }
+
+  /** Takes what was sent out of the draft, and says what was to follow it, undefined where nothing, or where it was written over. */
+  #next(draft: Draft, sent: string): string | undefined {
+    const behind = (text: string) => (text.startsWith(sent) ? text.slice(sent.length) : text);
+    draft.write(behind(draft.text));
+    this.#asked = this.#asked.map(behind).filter((text) => text.trim() !== "");
+    const next = this.#asked.shift();
+    return next !== undefined && draft.text.startsWith(next) ? next : undefined;
+  }
+}
+
+async function hand(client: Client, view: RoomView, draft: Draft, text: string): Promise<void> {
+  const id = draft.idOf(text);
+  if (id !== undefined) await again(client, view, id, text);
+  else await first(client, view, draft, text);
+  draft.taken();
+  touchOutbox();
 }
 
 const outgoing = new WeakMap<Client, Map<string, Outgoing>>();

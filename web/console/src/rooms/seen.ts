@@ -17,6 +17,16 @@ export function openSeen(actor: string): void {
   }
 }
 
+/** Drops what was noted of an actor. */
+export function forgetSeen(actor: string): void {
+  if (owner === actor) rooms.value = {};
+  try {
+    localStorage.removeItem(placeOf(actor));
+  } catch {
+    // It was never kept.
+  }
+}
+
 /** The last seq that was seen of a room; undefined for one never opened. */
 export function seenOf(room: string): number | undefined {
   return Object.hasOwn(rooms.value, room) ? rooms.value[room] : undefined;

@@ -1,8 +1,9 @@
 import { useEffect } from "preact/hooks";
 import { linkTo, type Panel, panels } from "../core/address.ts";
 import { close, connection, counts, drains, open, opened } from "../core/hapax.ts";
+import { askToLeave } from "../core/leave.ts";
 import { route } from "../core/route.ts";
-import { actor, signOut } from "../core/sign-in.ts";
+import { actor } from "../core/sign-in.ts";
 import { GatewayPanel } from "../gateway/panel.tsx";
 import { OutboxPanel } from "../outbox/panel.tsx";
 import { Announcer } from "../rooms/announcer.tsx";
@@ -13,6 +14,7 @@ import { openSeen } from "../rooms/seen.ts";
 import { named } from "../rooms/visible.ts";
 import { ServerPanel } from "../server/panel.tsx";
 import { ConnectionState } from "./connection.tsx";
+import { LeaveQuestion } from "./leave.tsx";
 import { Mark } from "./mark.tsx";
 import { Closed, Notices } from "./notices.tsx";
 import { Switches } from "./switches.tsx";
@@ -72,7 +74,7 @@ export function Frame() {
         <div class="rail-foot">
           <bdi class="rail-actor">{named(who)}</bdi>
           <ThemeButton />
-          <button type="button" class="quiet" onClick={signOut}>
+          <button type="button" class="quiet" onClick={askToLeave}>
             Sign out
           </button>
         </div>
@@ -85,6 +87,7 @@ export function Frame() {
         {panel === "rooms" && client !== undefined && <RoomsPanel client={client} />}
         {panel === "outbox" && ready !== undefined && <OutboxPanel client={ready.client} store={ready.store} />}
       </main>
+      <LeaveQuestion />
       <Announcer />
     </div>
   );

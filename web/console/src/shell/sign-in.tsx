@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { offerFocus } from "../core/hands.ts";
+import { settleWipes, wipeFault } from "../core/leave.ts";
 import { link } from "../core/link.ts";
 import { signInByName, signInByToken, ways } from "../core/sign-in.ts";
 import { Mark } from "./mark.tsx";
@@ -27,6 +28,11 @@ export function SignIn() {
   useEffect(() => {
     void look();
   }, [link.value]);
+
+  useEffect(() => {
+    document.title = "Hapax"; // no room's name stays in it
+    void settleWipes();
+  }, []);
 
   const enter = async (how: Promise<void>) => {
     busy.value = true;
@@ -56,6 +62,9 @@ export function SignIn() {
       {offered.value !== undefined && <ByToken busy={busy.value} enter={enter} first={!offered.value.has("name")} />}
       <p class="fault" role="alert">
         {fault.value}
+      </p>
+      <p class="fault" role="alert">
+        {wipeFault.value}
       </p>
       {offered.value === undefined && fault.value !== "" && (
         <button type="button" onClick={look}>

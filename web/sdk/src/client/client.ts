@@ -69,8 +69,13 @@ export class Client extends Outbox {
     if (!relay?.wanted(rooms).some(([wanted]) => wanted === room)) this.driver.put({ kind: "unsubscribe", room });
   }
 
-  /** Drops a room's rows from the store together with its cursor. A room still subscribed begins anew. */
+  /**
+   * Drops a room's rows from the store together with its cursor. A room still subscribed begins anew.
+   *
+   * @throws ClientError `bad_room`, `closed`
+   */
   async forget(room: string): Promise<void> {
+    checkRoom(room);
     this.alive();
     await this.opts.store.forget(room);
     this.driver.put({ kind: "forgot", room });

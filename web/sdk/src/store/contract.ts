@@ -267,7 +267,11 @@ export interface Store {
    * that an ack stored ahead of the cursor.
    */
   view(room: string, before: number, limit: number): Promise<Message[]>;
-  /** Drops a room's cursor together with its messages, never one without the other. Outbox rows stay. */
+  /**
+   * Drops a room's cursor together with its messages, never one without the other: of all rooms, for "", in one transaction, as an app
+   * does at a sign-out. Outbox rows stay, and of messages set aside what they said goes. A client that is open on the store hears nothing
+   * of it: end it before, or call its own `forget`.
+   */
   forget(room: string): Promise<void>;
 
   /** Frees the drainer's lock and the store. It is safe to call twice. */

@@ -51,6 +51,10 @@ export class DatabaseTables implements Tables {
   delete(table: TableName, key: TableKey): void {
     this.#t.objectStore(table).delete(key as IDBValidKey);
   }
+
+  clear(table: TableName): void {
+    this.#t.objectStore(table).clear();
+  }
 }
 
 /** What a transaction fails by that was aborted because the page is being frozen. */

@@ -144,15 +144,20 @@ export class MemoryMedium implements Medium {
   run<T>(_mode: string, f: (t: Tables) => Promise<T>): Promise<T> {
     const run = this.#last.then(async () => {
       const undo: (() => void)[] = [];
+      const remove = (name: TableName, key: TableKey) => {
+        const table = this.#tables[name];
+        const before = table.set(key, undefined);
+        undo.push(() => table.set(key, before));
+      };
       try {
         return await f({
           get: async (table, key) => this.#tables[table].get(key),
           all: async (table, q) => this.#tables[table].all(q),
           put: (table, value) => void undo.push(this.#put(table, value)),
-          delete: (name, key) => {
+          delete: remove,
+          clear: (name) => {
             const table = this.#tables[name];
-            const before = table.set(key, undefined);
-            undo.push(() => table.set(key, before));
+            for (const v of table.all({})) remove(name, table.keyOf(v));
           },
         });
       } catch (e) {

@@ -90,3 +90,27 @@ export async function prune(t: Transaction, s: Snapshot): Promise<void> {
 export async function stored(t: Transaction, q: Query): Promise<StoredMessage[]> {
   return (await t.tables.all("messages", q)) as StoredMessage[];
 }
+
+/** Drops a room's cursor and messages. */
+export async function forget(t: Transaction, room: string): Promise<void> {
+  for (const m of await stored(t, { index: "seq", ...within(room) })) t.delete("messages", [m.room, m.messageId]);
+  t.delete("cursors", room);
+  await empty(t, (m) => m.room === room);
+}
+
+/** Drops those of all rooms. */
+export async function forgetAll(t: Transaction): Promise<void> {
+  t.clear("messages");
+  t.clear("cursors");
+  await empty(t, () => true);
+}
+
+/** Takes what they said out of the messages set aside, and leaves that there were some. */
+async function empty(t: Transaction, of: (m: StoredMessage) => boolean): Promise<void> {
+  const aside = (await t.tables.all("aside", {})) as { n: number; table: string; value: StoredMessage }[];
+  for (const { n, table, value } of aside) {
+    if (table !== "messages" || !of(value)) continue;
+    const { room, messageId } = value;
+    t.put("aside", { n, table, why: "forgotten", value: { room, messageId } });
+  }
+}

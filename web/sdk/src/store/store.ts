@@ -6,7 +6,7 @@ import { checkChanges } from "./check.ts";
 import type { Feed, Message, Room, Store } from "./contract.ts";
 import { StoreError } from "./errors.ts";
 import { type Beat, sameBeat } from "./head.ts";
-import { type StoredMessage, stored } from "./messages.ts";
+import { forget, forgetAll, type StoredMessage, stored } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 import type { Row } from "./row.ts";
 import { evictable, requeue } from "./rule.ts";
@@ -154,9 +154,9 @@ export class TableStore extends Outbox implements Store {
 
   forget(room: string): Promise<void> {
     return this.write(async (t) => {
-      for (const m of await stored(t, { index: "seq", ...within(room) })) t.delete("messages", [m.room, m.messageId]);
-      t.delete("cursors", room);
-      t.onDone = () => this.#held.delete(room);
+      if (room === "") await forgetAll(t);
+      else await forget(t, room);
+      t.onDone = () => (room === "" ? this.#held.clear() : this.#held.delete(room));
     });
   }
 }

@@ -62,6 +62,8 @@ export interface Tables {
   /** A put or delete that fails makes the transaction fail. */
   put(table: TableName, value: object): void;
   delete(table: TableName, key: TableKey): void;
+  /** Deletes all values of a table, as delete does. */
+  clear(table: TableName): void;
 }
 
 /** Medium is where the tables are. */

@@ -184,4 +184,9 @@ export class Transaction {
     this.dirty = true;
     this.tables.delete(table, key);
   }
+
+  clear(table: TableName): void {
+    this.dirty = true;
+    this.tables.clear(table);
+  }
 }

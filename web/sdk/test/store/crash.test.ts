@@ -77,6 +77,7 @@ const changes: Record<string, (st: Store, fence: number) => Promise<unknown>> = 
     ]),
   evict: (st, fence) => st.evict(fence, 50),
   forget: (st) => st.forget("r"),
+  "forget all": (st) => st.forget(""),
 };
 
 /** Tries work from a state, killed at every point; `start` opens what the work needs before that. */

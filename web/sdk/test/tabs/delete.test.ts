@@ -1,12 +1,14 @@
 /** An actor's data deleted from the browser, at the app's word. */
 
 import { expect, it } from "vitest";
+import { result } from "../../src/store/connect.ts";
 import { type BrowserStoreOptions, deleteBrowserStore, openBrowserStore } from "../../src/tabs/browser.ts";
 import type { TabEnv } from "../../src/tabs/env.ts";
 import { keyOf } from "../../src/tabs/key.ts";
 import type { StorageEnv } from "../../src/tabs/storage.ts";
+import { dump, encode, tamper } from "../help/dump.ts";
 import { nodeEnv } from "../help/node.ts";
-import { add, entry, list, refused } from "../store/suite/suite.ts";
+import { add, apply, cursor, entry, foreign, list, refused } from "../store/suite/suite.ts";
 
 function origin() {
   const env: TabEnv = { ...nodeEnv(), channel: () => undefined };
@@ -59,5 +61,22 @@ it("an open store of another tab ends with its data", async () => {
   await deleteBrowserStore(as("ann"));
   expect(await left()).toEqual([]);
   await refused(store.list(0, 1), "closed");
+  await store.close();
+});
+
+it("forgetting all rooms leaves of a message that was set aside that there was one, and nothing of what it said", async () => {
+  const { env, as } = origin();
+  const { store } = await openBrowserStore(as("ann"));
+  const fence = await store.drain();
+  await apply(store, fence, { kind: "snapshot", room: "r", cursor: cursor(2), messages: foreign("r", 1, 2), now: 0 });
+  await tamper(env.indexedDB!, "hapax:ann", async (t) => {
+    const [m] = await result(t.objectStore("messages").getAll());
+    t.objectStore("messages").put({ ...m, text: ["secret"] });
+  });
+  expect(await store.view("r", 0, 10)).toHaveLength(1);
+  expect(encode(await dump(env.indexedDB!, "hapax:ann"))).toContain("secret");
+  await store.forget("");
+  expect(encode(await dump(env.indexedDB!, "hapax:ann"))).not.toMatch(/secret|row \d/);
+  expect((await store.counts()).setAside).toBe(1);
   await store.close();
 });

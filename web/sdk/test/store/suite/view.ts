@@ -191,6 +191,32 @@ async function forget(s: Suite) {
   equal("positions go on", await feed(st, "r", 0), "1@8 ");
 }
 
+async function forgetAll(s: Suite) {
+  const st = await s.open({ roomRows: 3, roomBytes: Infinity });
+  const fence = await st.drain();
+  const [ours, waits, parked] = await add(st, entry("r", 1), entry("r", 2), entry("s", 3));
+  await apply(st, fence, step(parked!, "parked", { reason: "r", asideAt: 1 }));
+  for (const room of ["r", "s"]) await apply(st, fence, snapshot(room, cursor(2), foreign(room, 1, 2)));
+  await apply(st, fence, confirm(ours!, 4));
+  const receipt = await st.receipt(entry("r", 1));
+  await st.forget("");
+  for (const h of [st, await s.afterCrash()]) {
+    equal("views", [await h.rooms(), await view(h, "r"), await view(h, "s"), await feed(h, "", 0)], [[], "", "", ""]);
+    equal(
+      "outbox",
+      (await list(h)).map((r) => [r.position, r.state]),
+      [
+        [waits!.position, "queued"],
+        [parked!.position, "parked"],
+      ],
+    );
+    equal("what waits is read", (await h.body(waits!.position)).text, entry("r", 2).text);
+    equal("receipt", await h.receipt(entry("r", 1)), receipt);
+  }
+  await apply(st, fence, snapshot("r", cursor(4), foreign("r", 1, 4)));
+  equal("bounds and positions go on", await view(st, "r"), "2@9 3@10 4@11 ");
+}
+
 async function changesOfOthers(s: Suite) {
   const [a, b] = [await s.open(), await s.open()];
   const changed = async (st: Store, want: boolean) => equal("changed", await st.changed(), want);
@@ -250,6 +276,7 @@ export const views: readonly Case[] = [
   ["a snapshot replaces", snapshotReplaces],
   ["C19 own rows settle", ownRowsSettle],
   ["forget", forget],
+  ["forget all rooms at once", forgetAll],
   ["changes of others", changesOfOthers],
   ["closed", closed],
 ];
