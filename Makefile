@@ -66,7 +66,7 @@ browser: web/node_modules/.package-lock.json ## stores, tabs and the console in 
 	cd web && npm run browser --workspace browser
 
 .PHONY: mutate
-mutate: ## put faults into the settlement and the audit; each must be caught by the test named for it
+mutate: ## put faults into the settlement, the gateway and their audit; each must be caught by the test named for it
 	$(GO) run ./test/mutate
 
 .PHONY: agree
