@@ -80,6 +80,24 @@ func TestValidateTellsAllFaultsAtOnce(t *testing.T) {
 	}
 }
 
+func TestAddressesNameAPortThatIsOne(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"127.0.0.1:0": true, "127.0.0.1:65535": true, "127.0.0.1:http": true,
+		"127.0.0.1:65536": false, "127.0.0.1:99999": false, "127.0.0.1:-1": false, "127.0.0.1:nosuchservice": false, "127.0.0.1": false,
+	} {
+		c := Default()
+		c.Listen = address
+		if err := c.Validate(); (err == nil) != ok {
+			t.Errorf("listen: %s: %v", address, err)
+		}
+		c = Default()
+		c.Admin.Listen = address
+		if err := c.Validate(); (err == nil) != ok {
+			t.Errorf("admin.listen: %s: %v", address, err)
+		}
+	}
+}
+
 func TestDevOnlyOnLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
 		"127.0.0.1:1": true, "[::1]:1": true, "localhost:1": true, "127.8.8.8:1": true, "[::ffff:127.0.0.1]:1": true,

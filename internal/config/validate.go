@@ -115,8 +115,12 @@ func normalHost(host string) (string, bool) {
 }
 
 func (f *faults) checkAddress(key, address string) {
-	_, _, err := net.SplitHostPort(address)
+	_, port, err := net.SplitHostPort(address)
 	f.unless(err == nil, "%s: %q is not host:port", key, address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port) // as listening does
+		f.unless(err == nil, "%s: %q: %q is no port, 0 to 65535", key, address, port)
+	}
 }
 
 // ParseNetwork reads an address, which is a network of one, or a network in CIDR form.
