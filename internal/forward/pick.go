@@ -3,6 +3,7 @@ package forward
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 
 	"hapax/client/session"
 	"hapax/internal/engine/intake"
@@ -98,19 +99,15 @@ func (s *Service) take(v intake.View, now int64, l *lane, d gateway.Delivery, p 
 		p.dead = append(p.dead, doomed{l, d.Number, reason})
 		return nil
 	}
-	body, err := v.Body(d.Number)
+	body, reason, err := sendable(v, d.Number)
 	if err != nil {
 		return err
 	}
-	if body == nil {
-		p.dead = append(p.dead, doomed{l, d.Number, "body erased"})
-		return nil
-	}
-	if ok, err := asRecorded(v, d.Number, body); err != nil {
-		return err
-	} else if !ok {
-		s.o.Log.Error("forwarding: a stored body isn't the one that was recorded; it is not sent", "tenant", l.tenant, "source", l.source, "event", d.ID)
-		p.dead = append(p.dead, doomed{l, d.Number, "body"})
+	if reason != "" {
+		if reason == reasonBody {
+			s.o.Log.Error("forwarding: a stored body isn't the one that was recorded; it is not sent", "tenant", l.tenant, "source", l.source, "event", d.ID)
+		}
+		p.dead = append(p.dead, doomed{l, d.Number, reason})
 		return nil
 	}
 	f := &flight{lane: l, to: l.to, row: d, was: d, body: body, probe: !l.works}
@@ -120,6 +117,26 @@ func (s *Service) take(v intake.View, now int64, l *lane, d gateway.Delivery, p 
 	f.row.IntervalMs = session.Delay(delayBase, delayCap, f.row.Attempts, s.o.Rand())
 	p.flights = append(p.flights, f)
 	return nil
+}
+
+// reasonBody is that of a body which isn't the one that was recorded.
+const reasonBody = "body"
+
+// sendable returns an event's body, or the reason for which it never leaves. A row that can't be read must not hold back all others.
+func sendable(v intake.View, number int64) (body *gateway.Body, reason string, err error) {
+	body, err = v.Body(number)
+	switch {
+	case errors.Is(err, intake.ErrDamage):
+		return nil, reasonBody, nil
+	case err != nil:
+		return nil, "", err
+	case body == nil:
+		return nil, "body erased", nil
+	}
+	if ok, err := asRecorded(v, number, body); err != nil || ok {
+		return body, "", err
+	}
+	return nil, reasonBody, nil
 }
 
 // asRecorded holds a body against the digest in its event's record: what changed in the store since isn't what was accepted, and a

@@ -214,21 +214,23 @@ func TestAnErasedBody(t *testing.T) {
 // changedView shows bodies other than those that were accepted, as a store does that was written to from outside.
 type changedView struct {
 	intake.View
-	change func(b *gateway.Body)
+	change func(b *gateway.Body) error
 }
 
 func (c changedView) Body(number int64) (*gateway.Body, error) {
 	b, err := c.View.Body(number)
 	if b != nil {
 		b = &gateway.Body{ContentType: b.ContentType, Headers: b.Headers, Bytes: bytes.Clone(b.Bytes)}
-		c.change(b)
+		if err := c.change(b); err != nil {
+			return nil, err
+		}
 	}
 	return b, err
 }
 
 type changed struct {
 	*plainBooks
-	change func(b *gateway.Body)
+	change func(b *gateway.Body) error
 }
 
 func (c changed) View(ctx context.Context, f func(intake.View) error) error {
@@ -239,14 +241,19 @@ func (c changed) View(ctx context.Context, f func(intake.View) error) error {
 func TestAChangedBodyIsNeverForwarded(t *testing.T) {
 	for name, change := range map[string]func(b *gateway.Body){
 		"one byte": func(b *gateway.Body) { b.Bytes[9] ^= 1 }, "cut": func(b *gateway.Body) { b.Bytes = b.Bytes[:3] }, "longer": func(b *gateway.Body) { b.Bytes = append(b.Bytes, ' ') },
-		"empty": func(b *gateway.Body) { b.Bytes = nil },
+		"empty": func(b *gateway.Body) { b.Bytes = nil }, "a row that can't be read": nil,
 	} {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.source("acme", "shop", nil)
-			s := New(changed{r.books, func(b *gateway.Body) {
-				if !strings.Contains(string(b.Bytes), "good") {
+			s := New(changed{r.books, func(b *gateway.Body) error {
+				switch {
+				case strings.Contains(string(b.Bytes), "good"):
+				case change == nil:
+					return intake.ErrDamage
+				default:
 					change(b)
 				}
+				return nil
 			}}, r.options)
 			s.connect = r.connect
 			if err := s.Set(r.dests); err != nil {

@@ -15,6 +15,9 @@ var (
 	ErrBusy        = errors.New("intake: as much is waiting as may be")
 )
 
+// ErrDamage says that a View read a row that isn't as it was written.
+var ErrDamage = store.ErrDamage
+
 // View is a consistent reading of what has been synced.
 type View = store.BooksView
 
