@@ -40,7 +40,12 @@ export class Console {
 
   /** Another tab on the same wire and storage. */
   async tab(chromium: Chromium): Promise<Console> {
-    return new Console(await chromium.open(this.page.url()), this.relay);
+    return this.at(chromium, this.page.url());
+  }
+
+  /** Another tab, at an address of its own. */
+  async at(chromium: Chromium, url: string): Promise<Console> {
+    return new Console(await chromium.open(url), this.relay);
   }
 
   async signIn(name: string): Promise<this> {

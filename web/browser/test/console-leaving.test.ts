@@ -147,6 +147,27 @@ it("a tab closed in the middle of a sign-out: the next sign-in page ends it", as
   await next.page.close();
 });
 
+it("a tab that was elsewhere during the sign-out comes back signed out, also with a token of its own", async () => {
+  const token = await server.token("ann", "tea=rw");
+  await (await page.signInByToken(token)).enter("tea");
+  await page.say(heard);
+  await page.settled(1);
+  await page.page.goto("about:blank");
+  const other = await page.at(chromium, page.relay.url);
+  await (await other.signInByToken(token)).enter("tea");
+  await other.settled(1);
+  await signOut(other.page);
+  await door(other.page);
+  await page.page.goBack();
+  await door(page.page);
+  await expect.poll(() => kept(page.page)).not.toMatch(/heard|tea/);
+  // Who signs in anew stays so.
+  await page.signInByToken(token);
+  await page.page.reload();
+  await page.page.getByRole("navigation", { name: "Panels" }).waitFor();
+  await other.page.close();
+});
+
 /** While `slow` is set, nothing in the page hears yet that a transaction is complete. */
 const slowness = `{
   const prototype = IDBTransaction.prototype;

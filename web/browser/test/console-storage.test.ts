@@ -42,6 +42,16 @@ it("IndexedDB blocked: nothing can be written before the reader has been told, a
   await page.say("kept nowhere, said once");
   expect(await page.settled(1)).toEqual([{ seq: 1, text: "kept nowhere, said once", state: "sent" }]);
   expect(await server.history("blocked", "blocked")).toHaveLength(1);
+  // What waits ends with the sign-out, too, and there is nothing to keep it in.
+  page.relay.cut();
+  await page.connection("Offline");
+  await page.say("waits in vain");
+  await page.page.getByRole("button", { name: "Sign out" }).click();
+  await page.page.getByText("1 message waits to be sent. Without storage it ends with this sign-out.").waitFor();
+  expect(await page.page.getByRole("button", { name: "Keep and sign out" }).count()).toBe(0);
+  await page.page.getByRole("button", { name: "Delete and sign out" }).click();
+  await page.page.getByRole("heading", { name: "hapax" }).waitFor();
+  expect(await page.page.getByRole("alert").allTextContents()).not.toContainEqual(expect.stringContaining("isn't all"));
 });
 
 it("a private window keeps what waits over a reload", async () => {

@@ -47,6 +47,7 @@ export function wipe(who: string, { ins, how }: Pick<Mark, "ins" | "how">): Prom
     if (readMark(who).ins !== ins) return;
     forgetDrafts(who);
     forgetSeen(who);
+    if (!allowed()) return; // what may be there is wiped once the browser lets the page near it
     for (const name of storeNames(who)) {
       if (how === "delete" || !(await emptied(storeOf(who, name)))) await deleteBrowserStore(storeOf(who, name));
     }
@@ -82,6 +83,15 @@ async function openAnyhow(o: BrowserStoreOptions): Promise<Store | undefined> {
     if (!isStoreError(e, "incompatible")) throw e;
     await resetBrowserStore(o);
     return (await openBrowserStore(o)).store;
+  }
+}
+
+/** Whether the browser lets the page have databases at all. */
+function allowed(): boolean {
+  try {
+    return globalThis.indexedDB !== undefined;
+  } catch {
+    return false;
   }
 }
 
