@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"hapax/internal/room"
@@ -146,12 +147,12 @@ func (g *gate) Purge(ctx context.Context, p store.Policy, now int64) (store.Purg
 }
 
 // Checkpoint copies the store beside commits, for a backup while the server runs.
-func (g *gate) Checkpoint(ctx context.Context, dir string) error {
+func (g *gate) Checkpoint(ctx context.Context, dir string, mode os.FileMode) error {
 	c, can := g.Store.(interface {
-		Checkpoint(ctx context.Context, dir string) error
+		Checkpoint(ctx context.Context, dir string, mode os.FileMode) error
 	})
 	if !can {
 		return errors.New("this store can't be copied")
 	}
-	return c.Checkpoint(ctx, dir)
+	return c.Checkpoint(ctx, dir, mode)
 }
