@@ -271,3 +271,28 @@ func TestAProofOfTheFutureDoesntPutProofsOff(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatFailsItsCheckIsNotedAsNothing: else the next start would go on behind it.
+func TestWhatFailsItsCheckIsNotedAsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := filled(t, 10)
+		p, end := running(t, d, Options{Every: time.Hour})
+		defer end()
+		d.enter(t, event(11))
+		before := headOf(t, d)
+		d.twist(flip(before.Number))
+		if err := p.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if h := headOf(t, d); h.Checked != before.Checked {
+			t.Errorf("a record that isn't what the head says: %+v", h.Checked)
+		}
+		d.twist(nil)
+		if err := p.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if h := headOf(t, d); h.Checked.Number != before.Number {
+			t.Errorf("once it is good: %+v", h.Checked)
+		}
+	})
+}

@@ -6,5 +6,6 @@
 // doesn't compile or names a test that isn't there; on a list without faults; and on its own control: a harmless change
 // in each package, under which all named tests must pass, so that tests that always fail can't look sharp.
 //
-// Read next: gate.go (the gate), faults_settle.go and its neighbours (the faults; faults_outside.go has those that outsiders found), gate_test.go (the gate's own teeth).
+// Read next: gate.go (the gate), faults_settle.go and its neighbours (the faults; faults_outside.go has those that outsiders found),
+// gate_test.go (the gate's own teeth).
 package main

@@ -36,6 +36,7 @@ var outsideFaults = []Fault{
 	{Name: "serve: the log isn't held against the head note", File: "internal/store/pebble/open.go", Right: "if s.lost, err = s.folder.lostLog(s.self, s.db); err != nil {", Wrong: "if _, err = s.folder.lostLog(s.self, s.db); err != nil {", In: serveTests, Test: wentBack},
 	{Name: "serve: the log isn't held against the anchor", File: lossFile, Right: "prove.Hold(ctx, g.intake, g.config.Anchor)", Wrong: "prove.Hold(ctx, g.intake, \"\")", Test: wentBack},
 	{Name: "serve: a log that went back takes deliveries", File: lossFile, Right: "if g.lost.Load().From > 0 {", Wrong: "if g.lost.Load().From < 0 {", Test: wentBack},
+	{Name: "serve: a clock that may be wrong erases bodies", File: "internal/serve/gateway_bodies.go", Right: "watch.Observe(wall, mono); trusted {", Wrong: "watch.Observe(wall, mono); trusted || mono >= 0 {", Test: "TestErasingWaitsForTheHourOfTrust"},
 
 	{Name: "ingest: control", File: deliveryFile, Right: "int64(len(body)) > most", Wrong: "most < int64(len(body))", Harmless: true},
 	{Name: "ingest: unsigned deliveries use up a source's rate", File: deliveryFile, Right: "	if p := d.verify(body); p != nil {\n", Wrong: "	if p := d.verify(body); p != nil {\n		d.within(body)\n", Test: "TestUnsignedDeliveriesUseUpNothingOfASource"},
@@ -50,6 +51,7 @@ var outsideFaults = []Fault{
 	{Name: "gateway: a decision is remembered for no time", File: outboxFile, Right: "now-a.At < AskedMs && ", Wrong: "now == a.At && ", Test: onceDecided},
 	{Name: "prove: control", File: proverFile, Right: "wait = p.o.Every; first {", Wrong: "wait = p.o.Every; first == true {", Harmless: true},
 	{Name: "prove: a clock that was wrong puts proofs off", File: proverFile, Right: "min(max(time.Until(time.UnixMilli(last.At).Add(p.o.Every)), 0), p.o.Every)", Wrong: "max(time.Until(time.UnixMilli(last.At).Add(p.o.Every)), 0)", Test: "TestAProofOfTheFutureDoesntPutProofsOff"},
+	{Name: "prove: what fails its check is noted as checked", File: "internal/prove/once.go", Right: "err != nil || !proof.OK() || proof.Records == 0", Wrong: "err != nil || proof.Records == 0", Test: "TestWhatFailsItsCheckIsNotedAsNothing"},
 	{Name: "run: an output takes the place of a folder or device", File: "internal/settlement/paths.go", Right: "if err := CheckOutput(path); err != nil {", Wrong: "if err := CheckOutput(path); err != nil && path == \"\" {", Test: "TestFoldersAreNoEarlierOutputs"},
 
 	{Name: "ws: control", File: wsCommands, Right: "c.session == nil {\n			return", Wrong: "nil == c.session {\n			return", Harmless: true},
