@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"errors"
 	"iter"
 	"unicode/utf8"
 
@@ -10,6 +11,17 @@ import (
 
 // maxLine bounds a line of a registry file in bytes (docs/spec/contract.md, Inputs).
 const maxLine = 65_536
+
+// ErrUTF16 is of a registry file that begins with a mark of UTF-16: none of its lines would be one (docs/spec/contract.md, Inputs).
+var ErrUTF16 = errors.New("it is UTF-16, by the byte-order mark that it begins with; UTF-8 is needed")
+
+// CheckRegistryFile says what keeps all of a registry file from being read: ErrUTF16, or nil.
+func CheckRegistryFile(text []byte) error {
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return ErrUTF16
+	}
+	return nil
+}
 
 // RegistryRow is one row of a registry file.
 type RegistryRow struct {

@@ -89,6 +89,9 @@ func (p *plan) add(tenant, name string, s *config.Source, limits config.GatewayL
 	p.sources = append(p.sources, compiled)
 	if s.RegistryFile != "" {
 		text, err := readBounded(s.RegistryFile, maxRegistryFile)
+		if err == nil && gateway.CheckRegistryFile(text) != nil {
+			err = fmt.Errorf("%s: %w", s.RegistryFile, gateway.ErrUTF16)
+		}
 		if err != nil {
 			faults = append(faults, fmt.Errorf("registry_file: %w", err))
 		}

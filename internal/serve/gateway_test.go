@@ -210,6 +210,7 @@ func TestAReloadIsTakenWholeOrNotAtAll(t *testing.T) {
 	refuse("keys of two parts", set(func(s *config.Source) { s.Key = append(s.Key, config.From{Pointer: "/n"}) }))
 	refuse("a destination without a host", set(func(s *config.Source) { s.Forward = &config.Forward{URL: "http://"} }))
 	refuse("a registry that isn't there", set(func(s *config.Source) { s.RegistryFile = "absent" }))
+	refuse("a registry in UTF-16", set(func(s *config.Source) { s.RegistryFile = file(t, "\xff\xfea\x00\n\x00") }))
 	err := errors.New("the file is no YAML")
 	fault.Store(&err)
 	refuse("a file that can't be read", func(*config.Config) {})

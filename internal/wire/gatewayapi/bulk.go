@@ -60,6 +60,9 @@ func (s *server) registerMany(ctx context.Context, in *bulkIn) (*bulkOut, error)
 	}); err != nil {
 		return nil, err
 	}
+	if err := gateway.CheckRegistryFile(in.RawBody); err != nil {
+		return nil, problem(codeBadRequest, "the body: "+err.Error())
+	}
 	out := &bulkOut{Body: Bulk{Rows: []BulkRow{}}}
 	var group []gateway.RegistryRow
 	for row := range gateway.RegistryRows(in.RawBody) {

@@ -121,6 +121,9 @@ func TestG18ManyRowsOfWhichOneIsBroken(t *testing.T) {
 	}
 	h.want(h.ask(http.MethodPost, "/v1/registry/acme/shop", h.token("acme=r"), "x", "Content-Type", "text/tab-separated-values"), 403, "forbidden")
 	h.want(h.ask(http.MethodPost, "/v1/registry/acme/none", token, "x", "Content-Type", "text/tab-separated-values"), 404, "not_found")
+	for _, utf16 := range []string{"\xff\xfea\x00", "\xfe\xff\x00a"} {
+		h.want(h.ask(http.MethodPost, "/v1/registry/acme/shop", token, utf16, "Content-Type", "text/tab-separated-values"), 400, "bad_request")
+	}
 }
 
 func TestDeadLettersInPages(t *testing.T) {
