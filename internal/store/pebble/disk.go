@@ -41,7 +41,8 @@ type diskWatch struct {
 	lowWater int64
 	flushes  int64        // what all memtables become that may be full
 	pending  atomic.Int64 // what those become that are
-	free     atomic.Int64
+	free     atomic.Int64 // as of the last look
+	written  atomic.Int64 // since then, by this store
 	total    atomic.Int64
 	low      atomic.Bool
 
@@ -75,12 +76,14 @@ func logBytes(memTable uint64) int64 { return int64(memTable + memTable/10) }
 
 // look asks how much is free, and lets it be known where that passes the mark. It is over once an eighth more is free, so that it doesn't flutter.
 func (d *diskWatch) look() {
+	written := d.written.Load()
 	usage, err := d.fs.GetDiskUsage(d.dir)
 	if err != nil {
 		return
 	}
 	free := int64(min(usage.AvailBytes, math.MaxInt64))
 	d.free.Store(free)
+	d.written.Add(-written)
 	d.total.Store(int64(min(usage.TotalBytes, math.MaxInt64)))
 	was := d.low.Load()
 	is := free < d.lowWater || was && free < d.lowWater+d.lowWater/8
@@ -107,9 +110,19 @@ func (d *diskWatch) state() store.Disk {
 	return store.Disk{Free: d.free.Load(), Total: d.total.Load(), LowWater: d.lowWater, Low: d.low.Load()}
 }
 
-// room says that no more may be stored. Far from the mark it costs a read of memory.
+// wrote notes what the store wrote or reserved, so that a disk that fills fast is looked at before it is full, and not a second later.
+func (d *diskWatch) wrote(bytes int64) {
+	if d != nil {
+		d.written.Add(bytes)
+	}
+}
+
+// near says whether less may be free than a few times the mark.
+func (d *diskWatch) near() bool { return d.free.Load()-d.written.Load() < 4*d.lowWater }
+
+// room says that no more may be stored. Far from the mark it costs two reads of memory.
 func (d *diskWatch) room() error {
-	if d.free.Load() < 4*d.lowWater {
+	if d.near() {
 		d.look()
 	}
 	if !d.low.Load() {
@@ -120,7 +133,7 @@ func (d *diskWatch) room() error {
 
 // roomToMerge says whether a merge may write so much: it leaves what logs and flushes need.
 func (d *diskWatch) roomToMerge(bytes int64) bool {
-	if d.free.Load() >= 4*d.lowWater {
+	if !d.near() {
 		return true
 	}
 	d.look()

@@ -228,6 +228,7 @@ func (f *guardedFile) Write(p []byte) (int, error) {
 	f.guard.change(func() error {
 		n, err := f.File.Write(p)
 		f.size.Add(int64(n))
+		f.guard.disk.wrote(int64(n))
 		if err == nil && n < len(p) {
 			err = io.ErrShortWrite
 		}
@@ -272,6 +273,7 @@ func (f *guardedFile) SyncTo(n int64) (full bool, err error) {
 // Preallocate reserves room. Where there is none for so much at once there may be for what is written.
 func (f *guardedFile) Preallocate(offset, n int64) error {
 	f.guard.change(func() error {
+		f.guard.disk.wrote(n)
 		err := f.File.Preallocate(offset, n)
 		if errors.Is(err, syscall.ENOSPC) {
 			return nil

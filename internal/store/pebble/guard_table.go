@@ -85,6 +85,7 @@ func (f *tableFile) Write(p []byte) (int, error) {
 		if errors.Is(err, syscall.ENOSPC) {
 			full, written, err = err, n, nil
 		}
+		f.guard.disk.wrote(int64(n))
 		return err
 	})
 	if full != nil {
