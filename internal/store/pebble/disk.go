@@ -131,6 +131,19 @@ func (d *diskWatch) room() error {
 	return fmt.Errorf("%w: %w: %s free, the mark is %s", store.ErrAgain, store.ErrFull, megabytes(d.free.Load()), megabytes(d.lowWater))
 }
 
+// tight says that what is dropped should be given back at once, and not only at rest.
+func (d *diskWatch) tight() bool { return d.free.Load() < 4*d.lowWater }
+
+// closing says that the store is being closed: what is merged for later ends.
+func (d *diskWatch) closing() bool {
+	select {
+	case <-d.stop:
+		return true
+	default:
+		return false
+	}
+}
+
 // roomToMerge says whether a merge may write so much: it leaves what logs and flushes need.
 func (d *diskWatch) roomToMerge(bytes int64) bool {
 	if !d.near() {

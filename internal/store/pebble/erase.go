@@ -21,6 +21,7 @@ func (s *Store) EraseBodies(ctx context.Context, tenant, source string, before i
 	defer s.leave(m)
 	prefix := sourcePrefix(tableBodies, tenant, source)
 	var step [][]byte
+	var freed int64
 	for row, err := range scan(m.snapshot, prefix, appendNumber(bytes.Clone(prefix), before)) {
 		if err != nil {
 			return erased, err
@@ -32,6 +33,7 @@ func (s *Store) EraseBodies(ctx context.Context, tenant, source string, before i
 		if queued {
 			continue
 		}
+		freed += int64(len(row[0]) + len(row[1]))
 		if step = append(step, bytes.Clone(row[0])); len(step) < s.opts.PurgeStep {
 			continue
 		}
@@ -39,6 +41,8 @@ func (s *Store) EraseBodies(ctx context.Context, tenant, source string, before i
 			return erased, err
 		}
 		erased += int64(len(step))
+		s.reclaimer.note(prefix, append(step[len(step)-1], 0), freed)
+		freed = 0
 		step = step[:0]
 	}
 	if len(step) == 0 {
@@ -47,6 +51,7 @@ func (s *Store) EraseBodies(ctx context.Context, tenant, source string, before i
 	if err := s.erase(ctx, step); err != nil {
 		return erased, err
 	}
+	s.reclaimer.note(prefix, append(step[len(step)-1], 0), freed)
 	return erased + int64(len(step)), nil
 }
 

@@ -65,6 +65,9 @@ func (g *guard) later(pause time.Duration, err error) error {
 	return err
 }
 
+// errClosing ends a merge that would hold up the closing of the store; the tables that it reads stay.
+var errClosing = errors.New("the store is being closed")
+
 // tableFile is a table being written.
 type tableFile struct {
 	*guardedFile
@@ -72,6 +75,9 @@ type tableFile struct {
 }
 
 func (f *tableFile) Write(p []byte) (int, error) {
+	if f.merge && f.guard.disk != nil && f.guard.disk.closing() {
+		return 0, errClosing
+	}
 	if f.merge && !f.guard.roomToMerge(int64(len(p))) {
 		return 0, f.guard.later(mergePause, syscall.ENOSPC)
 	}

@@ -50,6 +50,7 @@ func (s *Store) openOrGiveBack(version int) error {
 	err := s.open(version)
 	if err == nil {
 		go s.disk.watch(s.db)
+		s.startReclaiming()
 		return nil
 	}
 	close(s.disk.stop)

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	lsm "github.com/cockroachdb/pebble/v2"
@@ -16,12 +17,28 @@ import (
 func (s *Store) Purge(ctx context.Context, p store.Policy, now int64) (store.Purged, error) {
 	s.purger.Lock()
 	defer s.purger.Unlock()
+	var all store.Purged
+	for {
+		done, more, err := s.purgeRun(ctx, p, now)
+		all.Results += done.Results
+		all.Messages += done.Messages
+		if err != nil || !more {
+			return all, err
+		}
+		if s.disk.tight() { // what was dropped makes room for what the next run needs
+			s.reclaimOrWait(ctx)
+		}
+	}
+}
+
+// purgeRun drops by one view, purgeRun rows and one step at most.
+func (s *Store) purgeRun(ctx context.Context, p store.Policy, now int64) (done store.Purged, more bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return store.Purged{}, err
+		return done, false, err
 	}
 	m, err := s.enter()
 	if err != nil {
-		return store.Purged{}, err
+		return done, false, err
 	}
 	defer s.leave(m)
 	g := &purge{s: s, ctx: ctx, r: m.snapshot, policy: p, now: now}
@@ -31,8 +48,14 @@ func (s *Store) Purge(ctx context.Context, p store.Policy, now int64) (store.Pur
 		err = g.flush()
 	}
 	_ = g.batch.Close()
-	return g.done, err
+	if errors.Is(err, errPurgeRun) {
+		return g.done, true, nil
+	}
+	return g.done, false, err
 }
+
+// errPurgeRun ends a run that has dropped enough by its view.
+var errPurgeRun = errors.New("a purge's run is over")
 
 // purge is one run of Purge.
 type purge struct {
@@ -45,6 +68,7 @@ type purge struct {
 
 	batch   *lsm.Batch // the step under way
 	rows    int        // rows that it touches
+	touched int        // rows of the steps before it
 	dropped store.Purged
 	marks   []marks
 	keys    [][]byte // of the results that it drops
@@ -57,6 +81,8 @@ type marks struct {
 	lowID     string
 	resultLow int64
 	horizon   int64
+	number    uint32
+	freed     int64 // bytes of what it drops, about
 }
 
 func (g *purge) begin() {
@@ -129,7 +155,7 @@ func (g *purge) through(row *roomRow, low, keep, ageMs int64) (through int64, er
 // drop walks the rows of a room upwards and lets go of results and messages, each through its own seq. A row that aged out stays as a skeleton
 // while its result lives.
 func (g *purge) drop(name string, row *roomRow, results, messages int64) error {
-	m := marks{name: name, low: row.Low, lowID: row.LowID, resultLow: row.resultLow}
+	m := marks{name: name, low: row.Low, lowID: row.LowID, resultLow: row.resultLow, number: row.number}
 	last := max(results, messages)
 	next := last + 1 // the first row of which anything is dropped
 	if results > row.resultLow {
@@ -160,7 +186,9 @@ func (g *purge) drop(name string, row *roomRow, results, messages int64) error {
 		if err := g.flush(); err != nil {
 			return err
 		}
-		m.horizon = 0
+		if m.horizon, m.freed = 0, 0; g.touched >= purgeRun {
+			return errPurgeRun
+		}
 	}
 	if err := it.Error(); err != nil {
 		return damage(err)
@@ -183,9 +211,11 @@ func (g *purge) dropRow(row *roomRow, r *journalRow, m *marks, results, messages
 		m.horizon = store.Horizon(m.horizon, r.At, g.now)
 		g.dropped.Results++
 		g.rows++
+		m.freed += int64(len(key) + len(r.MessageID) + 64)
 	}
 	if out && r.Seq > row.Low {
 		m.low, m.lowID = r.Seq, r.MessageID
+		m.freed += int64(len(r.Text) + len(r.Data) + len(r.Actor) + len(r.ID) + lenJournalKey)
 		g.dropped.Messages++
 	}
 	key := appendJournalKey(nil, row.number, r.Seq)
@@ -237,7 +267,15 @@ func (g *purge) flush() error {
 	}
 	g.done.Results += g.dropped.Results
 	g.done.Messages += g.dropped.Messages
+	for i := range g.marks {
+		m := &g.marks[i]
+		g.s.reclaimer.note(appendJournalKey(nil, m.number, 0), appendJournalKey(nil, m.number, max(m.low, m.resultLow)+1), m.freed)
+		if results := appendRoomPrefix(nil, tableResults, m.number); m.number < maxRooms {
+			g.s.reclaimer.note(results, appendRoomPrefix(nil, tableResults, m.number+1), 0)
+		}
+	}
 	_ = g.batch.Close()
+	g.touched += g.rows
 	g.begin()
 	return nil
 }

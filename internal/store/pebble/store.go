@@ -16,17 +16,18 @@ import (
 
 // Store is a store.Store in a folder.
 type Store struct {
-	opts     Options
-	folder   folder
-	guard    *guard
-	disk     *diskWatch
-	lock     io.Closer
-	db       *lsm.DB
-	noter    *noter
-	self     *self
-	identity store.Identity
-	lost     gateway.Loss // what the log lost by the notes that this opening found
-	begun    string       // why this opening began a new epoch; "" where it didn't
+	opts      Options
+	folder    folder
+	guard     *guard
+	disk      *diskWatch
+	lock      io.Closer
+	db        *lsm.DB
+	noter     *noter
+	reclaimer reclaimer
+	self      *self
+	identity  store.Identity
+	lost      gateway.Loss // what the log lost by the notes that this opening found
+	begun     string       // why this opening began a new epoch; "" where it didn't
 
 	writer  chan struct{} // holds a token while somebody writes: commits, purge steps, Close
 	w       writing       // belongs to the holder of the token
@@ -148,6 +149,7 @@ func (s *Store) Close() error {
 	s.writer <- struct{}{}
 	defer s.give()
 	s.disk.close()
+	s.endReclaiming()
 	s.views.Wait()
 	err := errors.Join(s.now.snapshot.Close(), s.db.Close(), s.noter.close())
 	if broken := s.guard.failure(); broken != nil {
