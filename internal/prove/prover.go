@@ -30,7 +30,10 @@ const (
 	anchorEvery = time.Minute
 	// checkEvery bounds by time what a start after a crash has to check: some seconds of it at the highest load.
 	checkEvery = 5 * time.Minute
-	retryEvery = time.Minute // after a proof that failed, or that could not be made
+	// checkRecords bounds it by number: less than a second of it. It is looked at every lookEvery.
+	checkRecords = 100_000
+	lookEvery    = 5 * time.Second
+	retryEvery   = time.Minute // after a proof that failed, or that could not be made
 )
 
 // Prover proves a gateway's log, at the start and again and again.
@@ -97,12 +100,17 @@ func (p *Prover) Run(ctx context.Context) {
 	}
 }
 
-// await waits, and checks meanwhile what came, every checkEvery.
+// await waits, and checks meanwhile what came, every checkEvery and wherever checkRecords have come.
 func (p *Prover) await(ctx context.Context, wait time.Duration) error {
-	for ; wait > checkEvery; wait -= checkEvery {
-		if err := pause(ctx, checkEvery); err != nil {
+	for since := lookEvery; wait > lookEvery; since += lookEvery {
+		if err := pause(ctx, lookEvery); err != nil {
 			return err
 		}
+		wait -= lookEvery
+		if since < checkEvery && p.unchecked(ctx) < checkRecords {
+			continue
+		}
+		since = 0
 		if err := p.Check(ctx); err != nil && ctx.Err() == nil {
 			p.o.Log.Warn("the log's new records can't be checked", "error", err)
 		}
@@ -111,6 +119,19 @@ func (p *Prover) await(ctx context.Context, wait time.Duration) error {
 		return nil
 	}
 	return pause(ctx, wait)
+}
+
+// unchecked is how many records came since the last check.
+func (p *Prover) unchecked(ctx context.Context) (n int64) {
+	err := p.o.Books.View(ctx, func(v intake.View) error {
+		h := v.Head()
+		n = h.Number - max(h.Proof.Number, h.Checked.Number)
+		return nil
+	})
+	if err != nil { // the check tells
+		return 0
+	}
+	return n
 }
 
 // begin checks what came since the last proof, or all where there is none that succeeded.

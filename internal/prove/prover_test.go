@@ -225,6 +225,31 @@ func (f flipped) Records(after int64) iter.Seq2[[]byte, error] {
 	}
 }
 
+// TestManyRecordsAreCheckedAtOnce: under load the records that a start after a crash has to check are bounded by number too.
+func TestManyRecordsAreCheckedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := filled(t, 10)
+		_, end := running(t, d, Options{Every: 6 * time.Hour})
+		defer end()
+		var many []gateway.Command
+		for i := range checkRecords {
+			many = append(many, event(20+i))
+		}
+		d.enter(t, many[:checkRecords-1]...)
+		time.Sleep(lookEvery)
+		synctest.Wait()
+		if h := headOf(t, d); h.Checked.Number != 0 {
+			t.Errorf("checked before there are so many: %+v", h.Checked)
+		}
+		d.enter(t, many[checkRecords-1])
+		time.Sleep(lookEvery)
+		synctest.Wait()
+		if h := headOf(t, d); h.Checked.Number != h.Number {
+			t.Errorf("not checked: %+v", h)
+		}
+	})
+}
+
 // TestAStartGoesOnFromTheLastCheck: what came is checked every few minutes and at a clean stop, and the next start looks at nothing twice.
 func TestAStartGoesOnFromTheLastCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -12,6 +13,9 @@ type Health struct {
 	down map[string]string // part: what is wrong with it
 	told map[string]string // part: what people should know, though it holds nothing back
 }
+
+// gatewayParts hold back the gateway alone: the rooms are served meanwhile.
+var gatewayParts = []string{"proof", "log"}
 
 // Down says that a part holds the server back, and why.
 func (h *Health) Down(part, why string) {
@@ -43,27 +47,43 @@ func (h *Health) Note(part, text string) {
 	}
 }
 
-// state returns whether all parts are well, and the detail as JSON.
-func (h *Health) state() (ready bool, detail []byte) {
+// state returns whether all parts are well, whether those of the rooms are, and the detail as JSON.
+func (h *Health) state() (ready, rooms bool, detail []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	down := h.down
 	if down == nil {
 		down = map[string]string{}
 	}
+	ready, rooms = len(down) == 0, true
+	for part := range down {
+		rooms = rooms && slices.Contains(gatewayParts, part)
+	}
 	detail, err := json.Marshal(struct {
 		Ready bool              `json:"ready"`
+		Rooms bool              `json:"rooms"`
 		Down  map[string]string `json:"down"`
 		Notes map[string]string `json:"notes,omitempty"`
-	}{len(down) == 0, down, h.told})
+	}{ready, rooms, down, h.told})
 	if err != nil {
-		return false, []byte(`{"ready":false}`)
+		return false, false, []byte(`{"ready":false}`)
 	}
-	return len(down) == 0, append(detail, '\n')
+	return ready, rooms, append(detail, '\n')
 }
 
+// serveReady answers for the whole server.
 func (h *Health) serveReady(w http.ResponseWriter, _ *http.Request) {
-	ready, detail := h.state()
+	ready, _, detail := h.state()
+	answer(w, ready, detail)
+}
+
+// serveRooms answers for the rooms, which don't wait for the gateway.
+func (h *Health) serveRooms(w http.ResponseWriter, _ *http.Request) {
+	_, rooms, detail := h.state()
+	answer(w, rooms, detail)
+}
+
+func answer(w http.ResponseWriter, ready bool, detail []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	if !ready {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -30,7 +30,7 @@ func Guard(h http.Handler, token string, local bool) http.Handler {
 	})
 }
 
-// Handler serves /livez, /readyz and /metrics, and /debug/pprof where profiles is set.
+// Handler serves /livez, /readyz, /readyz/rooms and /metrics, and /debug/pprof where profiles is set.
 func Handler(h *Health, m *telemetry.Metrics, profiles bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
@@ -38,6 +38,7 @@ func Handler(h *Health, m *telemetry.Metrics, profiles bool) http.Handler {
 		_, _ = w.Write([]byte("ok\n"))
 	})
 	mux.HandleFunc("GET /readyz", h.serveReady)
+	mux.HandleFunc("GET /readyz/rooms", h.serveRooms)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Registry(), promhttp.HandlerOpts{Registry: m.Registry()}))
 	if profiles {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
