@@ -30,6 +30,7 @@ func TestWhatAPurgeDropsIsGivenBackAtRest(t *testing.T) {
 	at, q := onQuota(1 << 30)
 	at.opts.MemTableBytes = 1 << 20
 	s := at.open(t)
+	s.endReclaiming() // the test looks itself
 	const n, kept, size = 2_000, 100, 16 << 10
 	for i := range n {
 		if err := sendText(t, s, fmt.Sprintf("%08d", i), size); err != nil {
