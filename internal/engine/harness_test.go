@@ -208,6 +208,8 @@ type reader struct {
 	head    int64
 	headID  string
 	faults  []string
+	agesOut bool       // rows may age out before they are handed on: then it sees that they are missing, and resumes
+	lost    [][2]int64 // the seqs of such rows, from and to
 	slow    bool
 	flushes int
 	dirty   bool     // something came since the last flush
@@ -246,7 +248,11 @@ func (c *reader) note(event string) {
 
 // take adds a row to the view; it has to be the next.
 func (c *reader) take(m *room.Message) {
-	if m.Seq != c.head+1 {
+	switch {
+	case m.Seq == c.head+1:
+	case c.agesOut && m.Seq > c.head+1:
+		c.lost = append(c.lost, [2]int64{c.head + 1, m.Seq - 1})
+	default:
 		c.faults = append(c.faults, fmt.Sprintf("row %d after %d", m.Seq, c.head))
 	}
 	if m.Actor == c.actor && slices.Contains(c.unacked, m.ID) {
@@ -272,6 +278,9 @@ func (c *reader) answer(a engine.Catchup) {
 		c.head = a.Head - int64(len(a.Messages))
 	}
 	for i := range a.Messages {
+		if !a.Reset && a.Messages[i].Seq <= c.head {
+			continue // it came live after the cursor was read and before the subscribe stopped the live rows
+		}
 		c.take(&a.Messages[i])
 	}
 	if !a.More && (c.head != a.Head || len(a.Messages) > 0 && c.headID != a.HeadID) {
