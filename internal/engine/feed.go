@@ -39,6 +39,7 @@ type subscription struct {
 	pending     [][]Row // shared with other subscriptions, never changed
 	pendingRows int
 	missed      bool // pending overflowed: it has to read again
+	blind       bool // it began to read while the feed's head was unknown, so that nobody was handed what came then
 }
 
 // offer hands on consecutive rows, from a commit or from the store.
@@ -116,7 +117,10 @@ func (s *subscription) settle(head int64) (again, gone bool) {
 	}
 	f.reach(head + f.maybe)
 	f.maybe = 0
-	if s.missed {
+	// Another joiner may have read further and set the head past rows that came before this one's answer and after its reading.
+	behind := s.blind && head < f.head
+	s.blind = false
+	if s.missed || behind {
 		s.missed, s.pending, s.pendingRows = false, nil, 0
 		return true, false
 	}

@@ -520,6 +520,42 @@ func TestAGapThatAgedOut(t *testing.T) {
 	})
 }
 
+// TestTwoWhoJoinAtOnceMissNothing: of two who join a room that nobody listened to, the one who read it first, and is answered last, gets the rows
+// that came in between, though the other's answer has told the feed how far the room is.
+func TestTwoWhoJoinAtOnceMissNothing(t *testing.T) {
+	bubble(t, options(), func(t *testing.T, r *rig) {
+		r.fill("ann", "r", 1)
+		bob, cleo := &reader{actor: "bob"}, &reader{actor: "cleo"}
+		read := make(chan struct{})
+		first := true
+		r.store.set(func(f *faults) {
+			f.viewed = func() {
+				if first {
+					first = false
+					<-read
+				}
+			}
+		})
+		joined := make(chan struct{})
+		go func() {
+			defer close(joined)
+			r.join(bob, "r", nil)
+		}()
+		synctest.Wait() // bob has read row 1, and has no answer yet
+		r.fill("dan", "r", 2)
+		r.join(cleo, "r", nil)
+		close(read)
+		<-joined
+		r.fill("eve", "r", 1)
+		synctest.Wait()
+		for _, c := range []*reader{bob, cleo} {
+			if view, events, faults := c.seen(); !slices.Equal(view, []int64{1, 2, 3, 4}) || len(faults) > 0 {
+				t.Errorf("%s sees %v, noticed %v (%s)", c.actor, view, faults, strings.Join(events, ", "))
+			}
+		}
+	})
+}
+
 func TestHistoryAndList(t *testing.T) {
 	bubble(t, options(), func(t *testing.T, r *rig) {
 		r.fill("ann", "b", 5)

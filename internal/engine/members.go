@@ -22,7 +22,7 @@ func (m *members) join(sub Subscriber, name string) *subscription {
 	}
 	s := &subscription{f: f, sub: sub, actor: sub.Actor(), held: true}
 	f.mu.Lock()
-	s.index = len(f.subs)
+	s.index, s.blind = len(f.subs), f.head == unknownHead
 	f.subs = append(f.subs, s)
 	f.mu.Unlock()
 	m.of[sub] = append(m.of[sub], s)
